@@ -246,12 +246,12 @@ func sortDiagnostics(ds []Diagnostic) {
 
 func rank(d Diagnostic) int {
 	switch {
+	case d.Code == limits.FieldUnknown:
+		return len(names) + 1
 	case d.Field == "" && d.Code == limits.ResultTooLarge:
 		return len(names) + 2
 	case d.Field == "":
 		return -1
-	case d.Code == limits.FieldUnknown:
-		return len(names) + 1
 	}
 	return slices.Index(names[:], name(d.Field))
 }

@@ -213,9 +213,12 @@ func (d *decoder) syntaxFault(err error) Diagnostic {
 	if errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		offset, reason = int(syntax.ByteOffset), syntax.Err.Error()
 	}
-	advice := "send one JSON object (RFC 8259, UTF-8, no lone surrogates)"
-	if strings.Contains(reason, "in string (expecting non-control character)") {
+	advice := "send one JSON object (RFC 8259) in UTF-8"
+	switch {
+	case strings.Contains(reason, "in string (expecting non-control character)"):
 		advice = `write line breaks and tabs in strings as \n and \t`
+	case strings.Contains(reason, "surrogate"):
+		reason, advice = "half of a surrogate pair stands alone", `write the character itself, or both halves as \uD83D\uDE00`
 	}
 	return d.at(offset, "the card is not valid JSON: "+reason+"; "+advice)
 }
