@@ -1,0 +1,99 @@
+package sanitize
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// maxSource is the longest text, in bytes, that is parsed at all. It is far beyond what a card (R5) or a batch (R107) may
+// hold, whose lengths are checked by those who know them; it bounds a caller who forgot.
+const maxSource = 1 << 20
+
+// maxNodes bounds what one parse may build. Unclosed formatting elements are opened again in every later block, so that
+// n bytes can give n²/32 elements; a text whose bound is higher is refused before it is parsed. A card that shows 512 elements
+// with cleanly closed tags stays below 5,000.
+const maxNodes = 1 << 15
+
+// parse reads s as body content (R20, R62), the way browsers with scripting do: what is inside noscript is then one raw
+// text, which is left out. It fails where elements are nested more than about 510 deep.
+func parse(s string) ([]*html.Node, error) {
+	body := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
+	return html.ParseFragment(strings.NewReader(s), body)
+}
+
+// clean makes a text fit for the parser: valid UTF-8, as every caller's decoder gives anyway.
+func clean(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
+
+// grows reports whether parsing s could build more than maxNodes nodes. The count is an upper bound, kept without
+// building anything: each tag or text adds itself and, at most, one copy of every formatting element that is still in
+// the parser's list of active ones.
+func grows(s string) bool {
+	if tags := strings.Count(s, "<"); tags*tags/2 < maxNodes {
+		// With f of the tags formatting ones, the rest opens at most 2·(tags−f)·f ≤ tags²/2 elements.
+		return false
+	}
+	z := html.NewTokenizer(strings.NewReader(s))
+	total, open, floor, others := 0, 0, 0, 0
+	openedAt := make(map[atom.Atom][]int) // for each name, the number of other tags seen when it was opened
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return total > maxNodes
+		case html.TextToken:
+			total += 1 + open
+		case html.StartTagToken, html.SelfClosingTagToken:
+			total += 1 + open
+			name, _ := z.TagName()
+			switch a := atom.Lookup(name); {
+			case isFormatting(a):
+				open++
+				openedAt[a] = append(openedAt[a], others)
+			default:
+				others++
+				if hidesFormatting(a) {
+					// An end tag inside these does not reach what was opened outside, so that stays for good.
+					floor = open
+					clear(openedAt)
+				}
+			}
+		case html.EndTagToken:
+			total += 1 + open
+			name, _ := z.TagName()
+			a := atom.Lookup(name)
+			if at := openedAt[a]; len(at) > 0 && open > floor {
+				openedAt[a] = at[:len(at)-1]
+				// The adoption agency gives up after eight blocks and leaves the element active.
+				if others-at[len(at)-1] < 8 {
+					open--
+				}
+			}
+		}
+		if total > maxNodes {
+			return true
+		}
+	}
+}
+
+// isFormatting tells the elements that a parser opens again (WHATWG HTML section 13.2.4.3).
+func isFormatting(a atom.Atom) bool {
+	switch a {
+	case atom.A, atom.B, atom.Big, atom.Code, atom.Em, atom.Font, atom.I, atom.Nobr, atom.S, atom.Small, atom.Strike, atom.Strong,
+		atom.Tt, atom.U:
+		return true
+	}
+	return false
+}
+
+// hidesFormatting tells the elements across which an end tag finds no formatting element: those that set a marker or
+// bound a scope (WHATWG HTML section 13.2.4.2).
+func hidesFormatting(a atom.Atom) bool {
+	switch a {
+	case atom.Table, atom.Td, atom.Th, atom.Caption, atom.Applet, atom.Object, atom.Marquee, atom.Template, atom.Select, atom.Svg,
+		atom.Math, atom.Foreignobject, atom.ForeignObject, atom.Desc, atom.Title, atom.AnnotationXml, atom.Mi, atom.Mo, atom.Mn,
+		atom.Ms, atom.Mtext:
+		return true
+	}
+	return false
+}
