@@ -1,0 +1,184 @@
+package sandbox
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// What the tick import is called with.
+const (
+	tickFuel   = -1 // the fuel ran out
+	tickMemory = -2 // memory.grow was refused
+)
+
+// refill is the fuel that a guest gets between two looks at the clock: loop iterations of the engine's own code, more or
+// less. 20,000 take a fraction of a millisecond, and the look costs nothing that can be measured.
+const refill = 20_000
+
+// exports are all that the adapted module shows to the host.
+var exports = []struct {
+	name  string
+	kind  byte // 0 function, 2 memory, 3 global
+	index uint32
+}{
+	{"memory", 2, 0}, {"fuel", 3, 1},
+	{"new", 0, fnNew}, {"malloc", 0, fnMalloc}, {"free", 0, fnFree},
+	{"eval", 0, fnEval}, {"evalFunction", 0, fnEvalFunction}, {"call", 0, fnCall}, {"executeJob", 0, fnExecuteJob},
+	{"parseJSON", 0, fnParseJSON}, {"getProperty", 0, fnGetProperty}, {"freeValue", 0, fnFreeValue},
+}
+
+// adapt rewrites the binary that the layout describes:
+//
+//   - the stack moves to pages of its own, so that it has a size;
+//   - memory is bounded, and a refused growth ends the guest through the tick;
+//   - QuickJS learns the real size of what it allocates;
+//   - every loop and bulk operation costs fuel, and the tick is called when there is none;
+//   - only what the host calls is exported, and debug sections go.
+//
+// Without fuel the result is only good for measuring what fuel costs.
+func adapt(wasm []byte, fuel bool) ([]byte, error) {
+	sections, err := readModule(wasm)
+	if err != nil {
+		return nil, err
+	}
+	var charge uint32 // index of the function that we add
+	var chargeType uint32
+	kept := sections[:0]
+	for _, s := range sections {
+		switch s.id {
+		case secCustom:
+			continue
+		case secType:
+			chargeType, err = s.grow(1, []byte{0x60, 1, typeI32, 1, typeI32})
+		case secFunction:
+			var defined uint32
+			defined, err = s.grow(1, appendU32(nil, chargeType))
+			charge = importedFunctions + defined
+		case secMemory:
+			if !bytes.Equal(s.body, []byte{1, 0, linkedPages}) {
+				err = fmt.Errorf("memory section is %x", s.body)
+			}
+			s.body = appendU32(appendU32([]byte{1, 1}, initialPages), maximumPages)
+		case secGlobal:
+			if want := append(appendS32([]byte{1, typeI32, 1, opI32Const}, oldStackTop), opEnd); !bytes.Equal(s.body, want) {
+				err = fmt.Errorf("global section is %x, not %x", s.body, want)
+			}
+			s.body = append(appendS32([]byte{2, typeI32, 1, opI32Const}, stackTop), opEnd)
+			s.body = append(append(s.body, typeI32, 1, opI32Const), append(appendS32(nil, refill), opEnd)...)
+		case secExport:
+			s.body = exportSection()
+		case secCode:
+			s.body, err = adaptCode(s.body, charge, fuel)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("adapt qjs.wasm: section %d: %w", s.id, err)
+		}
+		kept = append(kept, s)
+	}
+	return writeModule(kept), nil
+}
+
+func exportSection() []byte {
+	b := appendU32(nil, uint32(len(exports)))
+	for _, e := range exports {
+		b = appendVec(b, []byte(e.name))
+		b = appendU32(append(b, e.kind), e.index)
+	}
+	return b
+}
+
+// replaced are functions that get another body: what stands there now, and what shall.
+var replaced = map[uint32]struct{ old, new []byte }{
+	// js_malloc_usable_size(p): the answer of dlmalloc's own header, 0 for a null pointer.
+	fnUsableSize: {
+		old: []byte{0, opI32Const, 0, opEnd},
+		new: []byte{
+			0, opLocalGet, 0, opI32Eqz, opIf, typeI32, opI32Const, 0, opElse,
+			opLocalGet, 0, opI32Const, 4, opI32Sub, opI32Load, 2, 0, opI32Const, 0x78, opI32And, opI32Const, 4, opI32Sub,
+			opEnd, opEnd,
+		},
+	},
+	// sbrk(n): as it was, but a refused growth never comes back to the guest (D27), and a request of 2 GiB or more is
+	// refused like any other instead of being a trap.
+	fnSbrk: {
+		new: []byte{
+			1, 1, typeI32, // one more local, 1
+			opLocalGet, 0, opI32Eqz, opIf, typeEmpty, opMemorySize, 0, opI32Const, 16, opI32Shl, opReturn, opEnd,
+			opLocalGet, 0, opI32Const, 0xff, 0xff, 0x03, opI32And, opIf, typeEmpty, opUnreachable, opEnd,
+			opLocalGet, 0, opI32Const, 16, opI32ShrU, opMemoryGrow, 0, opLocalTee, 1, opI32Const, 0x7f, opI32Eq,
+			opIf, typeEmpty, opI32Const, 0x7e, opCall, fnTick, opDrop, opUnreachable, opEnd,
+			opLocalGet, 1, opI32Const, 16, opI32Shl, opEnd,
+		},
+	},
+}
+
+// adaptCode rewrites every function body, and adds charge(n) = n at the end, which takes n/64 from the fuel.
+func adaptCode(body []byte, charge uint32, fuel bool) ([]byte, error) {
+	r := reader{b: body}
+	n := r.u32()
+	out := appendU32(make([]byte, 0, len(body)*5/4), n+1)
+	grows := 0
+	for i := range n {
+		code := r.bytes(r.u32())
+		if r.bad {
+			return nil, fmt.Errorf("function %d: %w", i, errWasm)
+		}
+		count, adapted, err := adaptFunction(code, charge, fuel)
+		if err != nil {
+			return nil, fmt.Errorf("function %d: %w", i, err)
+		}
+		index := importedFunctions + i
+		if with, ok := replaced[index]; ok {
+			if with.old != nil && !bytes.Equal(code, with.old) {
+				return nil, fmt.Errorf("function %d is %x, not %x", index, code, with.old)
+			}
+			adapted = with.new
+		}
+		if count > 0 && index != fnSbrk {
+			return nil, fmt.Errorf("function %d has a memory.grow; only sbrk, %d, may have one", index, fnSbrk)
+		}
+		grows += count
+		out = appendVec(out, adapted)
+	}
+	if grows != 1 {
+		return nil, fmt.Errorf("%d memory.grow instructions, not the one of sbrk", grows)
+	}
+	return appendVec(out, []byte{
+		0, opGlobalGet, 1, opLocalGet, 0, opI32Const, 6, opI32ShrU, opI32Sub, opGlobalSet, 1, opLocalGet, 0, opEnd,
+	}), nil
+}
+
+// adaptFunction inserts a fuel check behind every loop opcode and a charge before every bulk operation; both leave
+// operands and labels as they are. It also counts the function's memory.grow instructions.
+func adaptFunction(code []byte, charge uint32, fuel bool) (grows int, out []byte, err error) {
+	check := []byte{
+		opGlobalGet, 1, opI32Const, 1, opI32Sub, opGlobalSet, 1,
+		opGlobalGet, 1, opI32Const, 0, opI32LtS, opIf, typeEmpty,
+		opI32Const, 0x7f, opCall, fnTick, opDrop, opEnd, // the host sets the global anew
+	}
+	pay := appendU32([]byte{opCall}, charge)
+
+	r := reader{b: code}
+	if err := r.locals(); err != nil {
+		return 0, nil, err
+	}
+	last := 0
+	for r.p < len(code) {
+		start := r.p
+		op, sub, err := r.instruction()
+		if err != nil {
+			return 0, nil, err
+		}
+		switch {
+		case op == opMemoryGrow:
+			grows++
+		case op == opLoop && fuel:
+			out = append(append(out, code[last:r.p]...), check...)
+			last = r.p
+		case op == opPrefix && (sub == bulkMemoryCopy || sub == bulkMemoryFill) && fuel:
+			out = append(append(out, code[last:start]...), pay...) // the length is the operand on top
+			last = start
+		}
+	}
+	return grows, append(out, code[last:]...), nil
+}

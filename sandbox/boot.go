@@ -1,0 +1,25 @@
+package sandbox
+
+import "strings"
+
+// globals are the names that a guest's global object has before the prelude adds its own: ECMAScript's, and what
+// QuickJS has beside them that computes and does nothing else. Whatever else the binary puts there is deleted at boot.
+var globals = []string{
+	"AggregateError", "Array", "ArrayBuffer", "BigInt", "BigInt64Array", "BigUint64Array", "Boolean", "DOMException",
+	"DataView", "Date", "Error", "EvalError", "FinalizationRegistry", "Float16Array", "Float32Array", "Float64Array",
+	"Function", "Infinity", "Int16Array", "Int32Array", "Int8Array", "InternalError", "Iterator", "JSON", "Map", "Math",
+	"NaN", "Number", "Object", "Promise", "Proxy", "RangeError", "ReferenceError", "Reflect", "RegExp", "Set",
+	"SharedArrayBuffer", "String", "Symbol", "SyntaxError", "TypeError", "URIError", "Uint16Array", "Uint32Array",
+	"Uint8Array", "Uint8ClampedArray", "WeakMap", "WeakRef", "WeakSet", "decodeURI", "decodeURIComponent", "encodeURI",
+	"encodeURIComponent", "escape", "eval", "globalThis", "isFinite", "isNaN", "parseFloat", "parseInt",
+	"queueMicrotask", "undefined", "unescape",
+}
+
+// bootScript deletes every other property of the global object, and fails when one cannot be deleted.
+var bootScript = `'use strict';
+{
+	const keep = new Set('` + strings.Join(globals, " ") + `'.split(' '));
+	for (const key of Reflect.ownKeys(globalThis))
+		if (!keep.has(key) && key !== Symbol.toStringTag) delete globalThis[key];
+}
+0`

@@ -1,0 +1,248 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"example.com/cardrun/limits"
+)
+
+// ErrClosed is returned for guests asked of an engine that was closed.
+var ErrClosed = errors.New("the engine is closed")
+
+// Options configure an Engine. The zero value of every field but Prelude is good.
+type Options struct {
+	// Prelude is the script behind the boot image; see the package doc for what its completion value must be.
+	Prelude string
+	// Workers is how many guests may run at once, so that a round's time is time on a core. Default: GOMAXPROCS.
+	Workers int
+	// CacheDir holds compiled code between processes. Whoever can write there can run code in this process, so it must
+	// be a directory of mode 0700 that belongs to the user; anything else is an error. Default: cardrun under
+	// os.UserCacheDir, where a directory that is not fit is not used (see [Engine.CacheError]).
+	CacheDir string
+	// NoCache compiles anew in every process, about one second of one core.
+	NoCache bool
+	// Budget is the time of one round. Default: limits.Round.
+	Budget time.Duration
+	// Fuel bounds a round by work instead of time as well: loop iterations inside the engine, the same on every machine.
+	// Default: no bound. A round that passes it fails with the code timeout.
+	Fuel int64
+
+	reserve  func(int) (*reservation, error) // for tests of a host that fails
+	unfueled bool                            // for measuring what fuel costs: nothing stops such a guest
+}
+
+// Engine is the compiled, adapted module with its boot image and a pool of instances.
+type Engine struct {
+	wasm     wazero.Runtime
+	cache    wazero.CompilationCache
+	cacheErr error
+	compiled wazero.CompiledModule
+	image    *image
+	budget   time.Duration
+	fuel     int64
+	reserve  func(int) (*reservation, error)
+	slots    chan struct{} // one place for each guest that runs
+
+	mu       sync.Mutex // guards what follows; held for no longer than it takes to read or write them
+	idle     []*instance
+	live     int // guests that are open
+	closed   bool
+	replaced int64
+}
+
+// New compiles the module, boots it once, takes the image, and proves with a self-test that every budget holds. It
+// takes about a second, or some tens of milliseconds when the compiled code is in the cache.
+func New(ctx context.Context, o Options) (*Engine, error) {
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.Budget <= 0 {
+		o.Budget = limits.Round
+	}
+	if o.reserve == nil {
+		o.reserve = reserve
+	}
+	e := &Engine{budget: o.Budget, fuel: o.Fuel, reserve: o.reserve, slots: make(chan struct{}, o.Workers)}
+	if err := e.compile(ctx, o); err != nil {
+		return nil, err
+	}
+	if err := e.start(ctx, o); err != nil {
+		e.release()
+		return nil, fmt.Errorf("start engine: %w", err)
+	}
+	return e, nil
+}
+
+func (e *Engine) start(ctx context.Context, o Options) error {
+	if err := instantiateHost(ctx, e.wasm, e.compiled); err != nil {
+		return err
+	}
+	i, err := e.instantiate()
+	if err != nil {
+		return err
+	}
+	if e.image, err = boot(i, o.Prelude); err != nil {
+		i.close()
+		return err
+	}
+	e.idle = append(e.idle, i)
+	if o.unfueled {
+		return nil
+	}
+	return e.selfTest(ctx)
+}
+
+// compile makes machine code of the adapted module, from the cache where there is one that is fit.
+func (e *Engine) compile(ctx context.Context, o Options) error {
+	wasm, err := original()
+	if err == nil {
+		wasm, err = adapt(wasm, !o.unfueled)
+	}
+	if err != nil {
+		return fmt.Errorf("load engine: %w", err)
+	}
+	if !o.NoCache {
+		e.cache, e.cacheErr = openCache(o.CacheDir)
+		if e.cacheErr != nil && o.CacheDir != "" {
+			return fmt.Errorf("load engine: %w", e.cacheErr)
+		}
+	}
+	ctx = experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0))
+	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(maximumPages)
+	if e.cache != nil {
+		e.wasm = wazero.NewRuntimeWithConfig(context.WithoutCancel(ctx), config.WithCompilationCache(e.cache))
+		if e.compiled, err = e.wasm.CompileModule(ctx, wasm); err == nil {
+			return nil
+		}
+		// A cache that is full, read-only or damaged costs time, not the service.
+		e.cacheErr = fmt.Errorf("use the compiled-code cache: %w", err)
+		e.release()
+		e.cache = nil
+	}
+	e.wasm = wazero.NewRuntimeWithConfig(context.WithoutCancel(ctx), config)
+	if e.compiled, err = e.wasm.CompileModule(ctx, wasm); err != nil {
+		e.release()
+		return fmt.Errorf("load engine: %w", err)
+	}
+	return nil
+}
+
+// CacheError tells why compiled code was not taken from or put into the cache, or nil.
+func (e *Engine) CacheError() error { return e.cacheErr }
+
+// Workers is how many guests may run at once.
+func (e *Engine) Workers() int { return cap(e.slots) }
+
+// Replaced counts the instances that were thrown away because a guest trapped, ran out of something, or grew.
+func (e *Engine) Replaced() int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.replaced
+}
+
+// Close ends the engine. Guests that are open stay usable until they are closed; new ones are refused.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return nil
+	}
+	e.closed = true
+	idle, last := e.idle, e.live == 0
+	e.idle = nil
+	e.mu.Unlock()
+	for _, i := range idle {
+		i.close()
+	}
+	if last {
+		e.release()
+	}
+	return nil
+}
+
+// release gives the module and its code back, once no instance is left.
+func (e *Engine) release() {
+	e.mu.Lock()
+	idle := e.idle
+	e.idle = nil
+	e.mu.Unlock()
+	for _, i := range idle {
+		i.close()
+	}
+	if e.wasm != nil {
+		_ = e.wasm.Close(context.Background())
+	}
+	if e.cache != nil {
+		_ = e.cache.Close(context.Background())
+	}
+}
+
+// take gives a restored instance, an idle one or a new one.
+func (e *Engine) take() (*instance, error) {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return nil, ErrClosed
+	}
+	e.live++
+	var i *instance
+	if n := len(e.idle); n > 0 {
+		i, e.idle = e.idle[n-1], e.idle[:n-1]
+	}
+	e.mu.Unlock()
+	if i != nil {
+		return i, nil
+	}
+	i, err := e.instantiate()
+	if err == nil {
+		if err = e.image.load(i); err != nil {
+			i.close()
+		}
+	}
+	if err != nil {
+		e.gone()
+		return nil, &limits.Error{Code: limits.Engine, Message: "no guest could be made: " + err.Error(), Cause: err}
+	}
+	return i, nil
+}
+
+// put takes an instance back. One that is sound and as large as its image is restored at once, so that nothing of its
+// card outlives the card; any other is closed.
+func (e *Engine) put(i *instance, sound bool) {
+	if sound && i.mem.size == e.image.size {
+		e.image.restore(i)
+		e.mu.Lock()
+		if !e.closed && len(e.idle) < 2*cap(e.slots) {
+			e.idle = append(e.idle, i)
+			i = nil
+		}
+		e.mu.Unlock()
+	} else {
+		e.mu.Lock()
+		e.replaced++
+		e.mu.Unlock()
+	}
+	if i != nil {
+		i.close()
+	}
+	e.gone()
+}
+
+// gone counts a guest out; the last one of a closed engine turns off the light.
+func (e *Engine) gone() {
+	e.mu.Lock()
+	e.live--
+	last := e.closed && e.live == 0
+	e.mu.Unlock()
+	if last {
+		e.release()
+	}
+}

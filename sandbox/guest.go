@@ -1,0 +1,196 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"example.com/cardrun/limits"
+)
+
+// Activation is what one guest starts from. The zero value is a real clock and a random seed.
+type Activation struct {
+	// Seed determines Math.random; nil takes one at random.
+	Seed *uint64
+	// Now stops the guest's clock at a time; zero is the real clock.
+	Now time.Time
+}
+
+// Round is one round to run.
+type Round struct {
+	// Input is JSON text, parsed in the guest and handed to the prelude's enter. It must be valid.
+	Input []byte
+	// Script is run after enter, once, as a classic script; empty runs nothing. Its first line and column are 1.
+	Script string
+	// MaxOutput is how long what leave returns may be, in UTF-16 code units; more counts as corruption.
+	MaxOutput int
+}
+
+// ScriptName stands for the round's script in stack traces.
+const ScriptName = "card.js"
+
+// Result is what a round gave.
+type Result struct {
+	// Output is what the prelude's leave returned. It is there after a Thrown error as well, and nil after any other.
+	Output []byte
+	Usage  Usage
+}
+
+// Thrown is the error of a round that the guest's own code ended: nothing was exceeded and nothing is broken.
+type Thrown struct {
+	// Detail is what the prelude's describe made of the value thrown.
+	Detail []byte
+	// Kind tells how it came.
+	Kind ThrownKind
+}
+
+// ThrownKind tells how an exception left the guest.
+type ThrownKind int
+
+// The kinds.
+const (
+	Uncaught ThrownKind = iota // from the script, from enter, or from a job
+	Rejected                   // the promise that enter returned was rejected
+	Syntax                     // the script does not parse; none of it ran
+)
+
+func (t *Thrown) Error() string { return "the guest threw: " + string(t.Detail) }
+
+// maxDetail bounds what describe may return, in UTF-16 code units.
+const maxDetail = 4 << 10
+
+// Guest is one activation: a machine with its memory. It runs one round at a time, and none after a round that failed.
+type Guest struct {
+	engine *Engine
+	budget time.Duration // of each round
+
+	mu      sync.Mutex // held for a whole round, so that Close waits for it
+	i       *instance  // nil once closed
+	random  uint64     // the generator's state when it was last looked at
+	ended   bool       // a round failed: no code runs any more
+	unsound bool       // the instance must not be used again
+}
+
+// errEnded is the misuse of running a guest again after it failed or was closed.
+var errEnded = &limits.Error{Code: limits.Engine, Message: "the guest has ended; start a new one"}
+
+// Guest opens an activation: a machine exactly as the boot image says, seeded. It does not wait for a worker; Run does.
+func (e *Engine) Guest(a Activation) (*Guest, error) {
+	i, err := e.take()
+	if err != nil {
+		return nil, err
+	}
+	seed := rand.Uint64()
+	if a.Seed != nil {
+		seed = *a.Seed
+	}
+	i.round.now = time.Now
+	if !a.Now.IsZero() {
+		i.round.now = func() time.Time { return a.Now }
+	}
+	g := &Guest{engine: e, budget: e.budget, i: i}
+	if g.random, err = e.image.seed(i, seed); err != nil {
+		e.put(i, false)
+		return nil, &limits.Error{Code: limits.Engine, Message: "no guest could be made: " + err.Error(), Cause: err}
+	}
+	return g, nil
+}
+
+// Close ends the activation: its memory is made that of the image again, or given back. It waits for a round that runs.
+func (g *Guest) Close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.i != nil {
+		g.engine.put(g.i, !g.unsound)
+		g.i, g.ended = nil, true
+	}
+}
+
+// Run runs one round within the engine's budgets: enter, the script, all jobs, leave. It first waits for a worker, which
+// does not count as the round's time.
+//
+// The error is a *Thrown for what the guest's code did; a *limits.Error with code timeout, memory, microtasks or engine;
+// or the context's own error, wrapped. After any error the guest is at its end.
+func (g *Guest) Run(ctx context.Context, r Round) (Result, error) {
+	return g.within(ctx, func(a *activity) ([]byte, error) { return a.round(r) })
+}
+
+// Compile parses a script as Run would, without running any of it. A script that does not parse is a *Thrown with kind
+// Syntax, and ends the guest like any other error.
+func (g *Guest) Compile(ctx context.Context, script string) (Result, error) {
+	return g.within(ctx, func(a *activity) ([]byte, error) {
+		v, err := a.compile(script)
+		if err == nil {
+			_, err = a.i.call(a.i.freeValue, uint64(a.m.context), v)
+		}
+		return nil, err
+	})
+}
+
+// within does work on a worker, bounded, and accounts for it.
+func (g *Guest) within(ctx context.Context, work func(*activity) ([]byte, error)) (Result, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ended {
+		return Result{}, errEnded
+	}
+	e := g.engine
+	select {
+	case e.slots <- struct{}{}:
+	case <-ctx.Done():
+		return Result{}, fmt.Errorf("wait for a worker: %w", ctx.Err())
+	}
+	defer func() { <-e.slots }()
+
+	a := &activity{m: e.image, i: g.i}
+	rd := g.i.round
+	rd.begin(ctx, g.budget, e.fuel)
+	out, err := work(a)
+	res := Result{Output: out}
+	res.Usage = Usage{Elapsed: time.Since(rd.start), Fuel: rd.spent(), Microtasks: a.jobs, ReadClock: rd.readClock}
+	rd.end()
+	if res.Usage.Elapsed > g.budget && (err == nil || isThrown(err)) {
+		res.Output, err = nil, errTime // the last stretch had no tick, but the time is over all the same
+	}
+	res.Usage.HeapBytes = e.image.used(g.i)
+	if state, ok := g.i.u64(e.image.context + ctxRandom); ok == nil {
+		res.Usage.ReadRandom = state != g.random
+		g.random = state
+	}
+	if err == nil {
+		return res, nil
+	}
+	g.ended = true
+	if !isThrown(err) {
+		g.unsound = true
+		res.Output = nil
+		err = g.explain(ctx, err)
+	}
+	return res, err
+}
+
+func isThrown(err error) bool {
+	var t *Thrown
+	return errors.As(err, &t)
+}
+
+// explain turns what stopped a guest into the error that the caller gets.
+func (g *Guest) explain(ctx context.Context, err error) error {
+	var known *limits.Error
+	switch e := g.engine; {
+	case errors.As(err, &known):
+		return err
+	case errors.Is(err, errTime):
+		return &limits.Error{Code: limits.Timeout, Message: fmt.Sprintf("the round took more than %d ms and was stopped", g.budget.Milliseconds())}
+	case errors.Is(err, errFuel):
+		return &limits.Error{Code: limits.Timeout, Message: fmt.Sprintf("the round used more than its fuel of %d and was stopped", e.fuel)}
+	case errors.Is(err, errMemory):
+		return &limits.Error{Code: limits.Memory, Message: fmt.Sprintf("the heap needs more than its %d MiB", limits.Heap>>20)}
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return fmt.Errorf("run round: %w", ctx.Err())
+	}
+	return &limits.Error{Code: limits.Engine, Message: "the sandbox failed and was replaced", Cause: err}
+}

@@ -1,0 +1,17 @@
+package sandbox
+
+// reservation is a guest's linear memory: its whole address range is taken at once, so that growth never copies and the
+// bytes never move. It is wazero's experimental.LinearMemory.
+type reservation struct {
+	buf  []byte // maximumPages long; pages that nobody touched cost nothing where mmap is to be had
+	size int    // what the guest has
+}
+
+// Reallocate gives the guest its memory at the new size, or nil past the cap.
+func (m *reservation) Reallocate(size uint64) []byte {
+	if size > uint64(len(m.buf)) {
+		return nil
+	}
+	m.size = int(size)
+	return m.buf[:size:size]
+}
