@@ -60,7 +60,7 @@ const (
 func (t *Thrown) Error() string { return "the guest threw: " + string(t.Detail) }
 
 // maxDetail bounds what describe may return, in UTF-16 code units.
-const maxDetail = 4 << 10
+const maxDetail = 16 << 10
 
 // Guest is one activation: a machine with its memory. It runs one round at a time, and none after a round that failed.
 type Guest struct {

@@ -1,0 +1,131 @@
+package cardrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.com/cardrun/limits"
+	"example.com/cardrun/sandbox"
+	"example.com/cardrun/uiapi"
+)
+
+// Options configure a Runtime. The zero value is good.
+type Options struct {
+	// Workers is how many guests may run at once. Default: GOMAXPROCS, so that 250 ms means what it says (R102).
+	Workers int
+	// CacheDir holds compiled code between processes; it must be the user's alone. Default: cardrun under the user's cache
+	// directory, and no cache where that is not fit.
+	CacheDir string
+	// NoCache compiles the engine anew: about a second of one core.
+	NoCache bool
+	// Fuel bounds each round by work as well as by time, the same on every machine (D26). Default: no bound.
+	Fuel int64
+}
+
+// Runtime is the engine and its pool of guests. One is enough for a process. It may be used from many goroutines.
+type Runtime struct {
+	engine *sandbox.Engine
+}
+
+// New starts the engine and proves by a self-test that every budget holds on this machine. It takes about a second of
+// one core, or some tens of milliseconds with a warm cache. Close the Runtime when it is no longer wanted.
+func New(ctx context.Context, o Options) (*Runtime, error) {
+	e, err := sandbox.New(ctx, sandbox.Options{
+		Prelude: uiapi.Prelude(), Workers: o.Workers, CacheDir: o.CacheDir, NoCache: o.NoCache, Fuel: o.Fuel,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Runtime{engine: e}, nil
+}
+
+// Close ends the Runtime. Renders under way still finish.
+func (r *Runtime) Close() error { return r.engine.Close() }
+
+// CacheError tells why the cache for compiled code was not used, or nil. It costs time at the next start, nothing else.
+func (r *Runtime) CacheError() error { return r.engine.CacheError() }
+
+// Workers is how many guests may run at once.
+func (r *Runtime) Workers() int { return r.engine.Workers() }
+
+// RenderOptions make a run repeatable: the same card, seed and time give the same Snapshot but for elapsed_us.
+type RenderOptions struct {
+	// Seed determines Math.random; nil takes one at random.
+	Seed *uint64
+	// Now is the time that the card's clock stands at; zero is the real, running clock.
+	Now time.Time
+}
+
+// Render runs a card once: it checks it, opens an activation, runs the script, applies the batch, and gives what there is
+// to see. Whatever the card did wrong is in the Snapshot; the error is for a context that ended, a closed Runtime, or an
+// engine that cannot make a guest.
+func (r *Runtime) Render(ctx context.Context, c *Card, o RenderOptions) (*Snapshot, error) {
+	checked, found := c.Check()
+	if checked == nil {
+		found, err := r.withSyntax(ctx, c, found)
+		return c.rejection(found), err
+	}
+	a, err := r.open(checked, o)
+	if err != nil {
+		return nil, err
+	}
+	defer a.close()
+	if err := a.start(ctx); err != nil {
+		var syntax *limits.Error
+		if errors.As(err, &syntax) && syntax.Code == limits.ScriptSyntax {
+			return c.rejection(append(found, syntaxDiagnostic(syntax))), nil
+		}
+		return nil, err
+	}
+	return a.snapshot(), nil
+}
+
+// Check is [Card.Check] with the one rule more that needs an engine: whether the script parses (D23). Nothing of it runs.
+// The error is as for Render.
+func (r *Runtime) Check(ctx context.Context, c *Card) ([]Diagnostic, error) {
+	_, found := c.Check()
+	return r.withSyntax(ctx, c, found)
+}
+
+// withSyntax adds the finding about the script's syntax, where there is one.
+func (r *Runtime) withSyntax(ctx context.Context, c *Card, found []Diagnostic) ([]Diagnostic, error) {
+	if c.unread["javascript"] || !withinReach(c.JavaScript, limits.JavaScriptLength) {
+		return found, nil
+	}
+	g, err := r.engine.Guest(sandbox.Activation{})
+	if err != nil {
+		return nil, err
+	}
+	defer g.Close()
+	err = uiapi.Check(ctx, g, c.JavaScript)
+	var fault *limits.Error
+	switch {
+	case err == nil:
+		return found, nil
+	case !errors.As(err, &fault):
+		return nil, fmt.Errorf("check script: %w", err)
+	}
+	found = append(found, syntaxDiagnostic(fault))
+	sortDiagnostics(found)
+	return found, nil
+}
+
+// syntaxDiagnostic reports a script that could not be compiled, be it for its syntax, or because compiling it took more
+// than a round may take.
+func syntaxDiagnostic(e *limits.Error) Diagnostic {
+	message := e.Message + "; the script must parse as a classic script: no import, export or top-level await"
+	if e.Code != limits.ScriptSyntax {
+		message = "the script could not be compiled: " + e.Message
+	}
+	return Diagnostic{
+		Severity: limits.SeverityError, Code: limits.ScriptSyntax, Field: "javascript",
+		Line: e.Line, Column: e.Column, Message: message,
+	}
+}
+
+// rejection is the Snapshot of a card that never ran.
+func (c *Card) rejection(found []Diagnostic) *Snapshot {
+	return &Snapshot{Outcome: Rejected, Card: c.Info(), Diagnostics: found}
+}

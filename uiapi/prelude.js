@@ -1,0 +1,161 @@
+// The JavaScript that a card sees: the object ui, and the three functions through which the host moves a round.
+//
+// It runs once, before the boot image is taken. Afterwards the card owns every global object and every prototype, so
+// nothing below looks up a property that the card could have put there: built-ins are captured here, tables have no
+// prototype, characters are read by index, and text for the host is built by concatenation alone. What leaves is one
+// string of JSON a round; what the card prints or throws has no other way out.
+//
+// The names in backquotes are rules of the specification.
+(function (limits) {
+	'use strict';
+
+	const stringify = JSON.stringify; // of a primitive string it looks up nothing
+	const apply = Reflect.apply;
+	const create = Object.create;
+	const hasOwn = Object.hasOwn;
+	const slice = String.prototype.slice;
+	const PromiseCtor = Promise;
+	const promiseResolve = Promise.resolve;
+	const toString = String;
+	const UIError = TypeError;
+
+	const handlers = create(null); // "id type" → function
+	let pairs = 0;
+	let failure = ''; // JSON of the first failed operation; it ends the activation, caught or not (`R64`, `R113`)
+	let failed = false;
+
+	let snapshot = create(null); // id → {value, checked}, as displayed when the round began (`R72`)
+	let requested = create(null); // id → value asked for by ui.value in this round (`R57`)
+	let patches = '';
+	let count = 0;
+	let units = 2; // of the batch's JSON text, its brackets included (`D19`)
+	let registered = '';
+
+	const cut = (s, n) => s.length > n ? apply(slice, s, [0, n]) + '…' : s;
+
+	// kind names a value for a message without running any of its code.
+	const kind = (v) => v === null ? 'null' : typeof v;
+
+	// fail records the failure and gives the error to throw. Only the first one counts.
+	const fail = (code, message) => {
+		const first = !failed;
+		failed = true;
+		const error = new UIError(message);
+		if (first) {
+			let stack = '';
+			try { stack = error.stack; } catch {}
+			failure = '{"code":"' + code + '","message":' + stringify(cut(message, 500)) + ',"stack":' +
+				stringify(typeof stack === 'string' ? cut(stack, 1000) : '') + '}';
+		}
+		return error;
+	};
+
+	const refuse = (message) => fail('ui_operation', message);
+
+	const over = () => new UIError('an earlier ui call failed; the activation has ended');
+
+	// valid tells whether s matches ^[A-Za-z][A-Za-z0-9_-]{0,63}$ (`R24`).
+	const valid = (s) => {
+		const n = s.length;
+		if (n === 0 || n > 64) return false;
+		for (let i = 0; i < n; i++) {
+			const c = s[i];
+			if (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') continue;
+			if (i > 0 && (c >= '0' && c <= '9' || c === '_' || c === '-')) continue;
+			return false;
+		}
+		return true;
+	};
+
+	// emit adds one patch (`R53`–`R56`, `R104`, `R107`). Whether its target is there is seen when the batch is applied (`D12`).
+	const emit = (op, id, value) => {
+		if (failed) throw over();
+		if (typeof id !== 'string') throw refuse('ui.' + op + ': the id must be a string, not ' + kind(id));
+		if (typeof value !== 'string') throw refuse('ui.' + op + "('" + cut(id, 64) + "'): the value must be a string, not " + kind(value) + '; use String(…)');
+		if (count === limits.patches) throw fail('patches', 'more than ' + limits.patches + ' ui.text, ui.html and ui.value calls in one round');
+		const text = (count === 0 ? '' : ',') + '{"op":"' + op + '","id":' + stringify(id) + ',"value":' + stringify(value) + '}';
+		if (units + text.length > limits.batch) throw fail('input_limit', 'the patches of this round pass ' + limits.batch + ' characters');
+		patches = patches + text;
+		units += text.length;
+		count++;
+	};
+
+	const ui = {
+		// on registers a handler (`R50`, `R60`, `R61`, `D10`).
+		on(id, type, fn) {
+			if (failed) throw over();
+			if (typeof id !== 'string' || !valid(id)) throw refuse('ui.on: the id must be a string like an element id, not ' + (typeof id === 'string' ? "'" + cut(id, 64) + "'" : kind(id)));
+			if (type !== 'input' && type !== 'change' && type !== 'click') throw refuse("ui.on('" + id + "'): the type must be 'input', 'change' or 'click', not " + (typeof type === 'string' ? "'" + cut(type, 64) + "'" : kind(type)));
+			if (typeof fn !== 'function') throw refuse("ui.on('" + id + "', '" + type + "'): the handler must be a function, not " + kind(fn));
+			const key = id + ' ' + type;
+			if (handlers[key] === undefined) {
+				if (pairs === limits.handlers) throw refuse('ui.on: more than ' + limits.handlers + ' pairs of element and event type');
+				pairs++;
+				registered += (registered === '' ? '' : ',') + '["' + id + '","' + type + '"]';
+			}
+			handlers[key] = fn;
+		},
+		// input gives a control's value: what was asked for in this round, else what was displayed (`R52`, `R57`–`R59`).
+		input(id) {
+			if (failed) throw over();
+			if (typeof id !== 'string') throw refuse('ui.input: the id must be a string, not ' + kind(id));
+			const shown = hasOwn(snapshot, id) ? snapshot[id] : undefined;
+			const asked = requested[id];
+			if (asked === undefined && shown === undefined) throw refuse("ui.input('" + cut(id, 64) + "'): no control with this id was displayed when the round began");
+			return { value: asked === undefined ? shown.value : asked, checked: shown === undefined ? false : shown.checked };
+		},
+		// text replaces an element's content by plain text (`R53`).
+		text(id, value) { emit('text', id, value); },
+		// html replaces an element's children by a sanitized fragment (`R54`).
+		html(id, value) { emit('html', id, value); },
+		// value requests a control's current value (`R55`).
+		value(id, value) {
+			emit('value', id, value);
+			requested[id] = value;
+		},
+	};
+	for (const name of ['on', 'input', 'text', 'html', 'value']) Object.freeze(ui[name]);
+	Object.freeze(ui);
+	Object.defineProperty(globalThis, 'ui', { value: ui, writable: true, enumerable: false, configurable: true });
+
+	return {
+		// enter begins a round. input is {e: {id, type} or null, s: snapshot}, made by JSON.parse: its members are its own.
+		enter(input) {
+			snapshot = input.s;
+			requested = create(null);
+			patches = registered = '';
+			count = 0;
+			units = 2;
+			const e = input.e;
+			if (e === null) return;
+			const fn = handlers[e.id + ' ' + e.type];
+			if (fn === undefined) return;
+			const shown = hasOwn(snapshot, e.id) ? snapshot[e.id] : undefined;
+			const result = fn({
+				id: e.id, type: e.type,
+				value: shown === undefined ? '' : shown.value, checked: shown === undefined ? false : shown.checked,
+			});
+			if (typeof result === 'object' && result !== null || typeof result === 'function')
+				return apply(promiseResolve, PromiseCtor, [result]); // `D24`
+		},
+		// leave ends it, with everything that it did.
+		leave() {
+			return '{"patches":[' + patches + '],"handlers":[' + registered + '],"failure":' + (failed ? failure : 'null') + '}';
+		},
+		// describe tells what was thrown. Getters and toString of the card may run for it, inside the round's budgets.
+		describe(thrown) {
+			let message = '', stack = '';
+			try {
+				if (typeof thrown === 'object' && thrown !== null) {
+					const name = thrown.name, text = thrown.message;
+					if (typeof text === 'string') message = (typeof name === 'string' && name !== '' ? cut(name, 64) + ': ' : '') + text;
+					else message = toString(thrown);
+					if (typeof thrown.stack === 'string') stack = thrown.stack;
+				} else message = toString(thrown);
+			} catch {
+				message = 'a value that cannot be shown was thrown';
+			}
+			return '{"message":' + stringify(cut(message, 500)) + ',"stack":' + stringify(cut(stack, 1000)) + '}';
+		},
+	};
+})

@@ -1,0 +1,218 @@
+// Package uiapi knows the JavaScript that a card sees — prelude.js, with the five calls of ui — and its Go half: it
+// starts a card's script in a guest, dispatches events to its handlers, and parses what came out into a batch.
+//
+// It refuses to know queues, HTTP, and the rules of HTML.
+//
+// The rule of use: make the sandbox's engine with [Prelude]; for each guest call [Start] once, then [Dispatch] for each
+// event, and stop at the first error. Guest output is parsed here, once, with bounds on size, count and form, and counts
+// as written by an attacker until then.
+package uiapi
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"example.com/cardrun/limits"
+	"example.com/cardrun/patches"
+	"example.com/cardrun/sandbox"
+)
+
+//go:embed prelude.js
+var prelude string
+
+// Prelude is the script for sandbox.Options.Prelude.
+func Prelude() string {
+	return fmt.Sprintf("%s({patches: %d, batch: %d, handlers: %d})", prelude, limits.Patches, limits.Batch, limits.Handlers)
+}
+
+// Event is what a handler is called for: the id of the element and the type of the event, one of input, change and
+// click (R50). The handler's value and checked come from the snapshot (D13).
+type Event struct{ ID, Type string }
+
+// Handler is one registered pair of element id and event type (R60).
+type Handler struct {
+	ID   string `json:"id"`
+	Type string `json:"type"`
+}
+
+// Outcome is what a round did.
+type Outcome struct {
+	// Batch holds the round's patches in order; nil after an error.
+	Batch patches.Batch
+	// Handlers are the pairs that were registered for the first time, in order.
+	Handlers []Handler
+	// Usage is what the round used, also after an error.
+	Usage sandbox.Usage
+}
+
+// maxOutput bounds the JSON text of one round's output, in UTF-16 code units: a batch, all handlers, and a failure whose
+// 1,500 characters are all escaped.
+const maxOutput = limits.Batch + limits.Handlers*(limits.IDLength+16) + 10_000
+
+// Start runs a card's script with the initial snapshot, JSON text as patches.Document.Snapshot gives it (R70).
+//
+// The error is a *limits.Error, with line and column in the script where they are known: script_syntax when it does not
+// parse (none of it ran), exception, timeout, memory, microtasks, patches, ui_operation, input_limit, engine; or the
+// context's own error, wrapped.
+func Start(ctx context.Context, g *sandbox.Guest, script string, snapshot []byte) (Outcome, error) {
+	return run(ctx, g, sandbox.Round{Input: appendInput(nil, nil, snapshot), Script: script})
+}
+
+// Dispatch calls the handler of an event with the inputs as displayed now (R72). Without such a handler nothing is
+// called. The errors are those of Start but for script_syntax, and rejection.
+func Dispatch(ctx context.Context, g *sandbox.Guest, e Event, snapshot []byte) (Outcome, error) {
+	return run(ctx, g, sandbox.Round{Input: appendInput(nil, &e, snapshot)})
+}
+
+// Check parses a script without running it; the error is that of Start.
+func Check(ctx context.Context, g *sandbox.Guest, script string) error {
+	_, err := g.Compile(ctx, script)
+	return explain(err)
+}
+
+func appendInput(dst []byte, e *Event, snapshot []byte) []byte {
+	dst = append(dst, `{"e":`...)
+	if e == nil {
+		dst = append(dst, "null"...)
+	} else {
+		dst = append(dst, `{"id":`...)
+		dst, _ = jsontext.AppendQuote(dst, e.ID) // invalid UTF-8 becomes U+FFFD, and no id has it
+		dst = append(dst, `,"type":`...)
+		dst, _ = jsontext.AppendQuote(dst, e.Type)
+		dst = append(dst, '}')
+	}
+	dst = append(dst, `,"s":`...)
+	return append(append(dst, snapshot...), '}')
+}
+
+func run(ctx context.Context, g *sandbox.Guest, r sandbox.Round) (Outcome, error) {
+	r.MaxOutput = maxOutput
+	res, err := g.Run(ctx, r)
+	out := Outcome{Usage: res.Usage}
+	if err != nil && res.Output == nil {
+		return out, explain(err)
+	}
+	o, parseErr := parse(res.Output)
+	if parseErr != nil {
+		return out, parseErr
+	}
+	out.Handlers = o.handlers()
+	if o.Failure != nil {
+		return out, o.Failure.err() // whatever was thrown afterwards
+	}
+	if err != nil {
+		return out, explain(err)
+	}
+	out.Batch = o.Patches
+	return out, nil
+}
+
+// output is the JSON text that the prelude's leave returns.
+type output struct {
+	Patches  patches.Batch `json:"patches"`
+	Handlers [][2]string   `json:"handlers"`
+	Failure  *failure      `json:"failure"`
+}
+
+type failure struct {
+	Code    limits.Code `json:"code"`
+	Message string      `json:"message"`
+	Stack   string      `json:"stack"`
+}
+
+// parse reads output strictly. What the prelude cannot have written is the engine's fault, not the card's.
+func parse(text []byte) (*output, error) {
+	o := new(output)
+	err := json.Unmarshal(text, o, json.RejectUnknownMembers(true),
+		jsontext.AllowInvalidUTF8(true)) // lone surrogates, which JSON.stringify escapes, become U+FFFD (D2)
+	switch {
+	case err != nil:
+	case len(o.Patches) > limits.Patches:
+		err = fmt.Errorf("%d patches", len(o.Patches))
+	case len(o.Handlers) > limits.Handlers:
+		err = fmt.Errorf("%d handlers", len(o.Handlers))
+	}
+	if err == nil {
+		err = o.check()
+	}
+	if err != nil {
+		return nil, &limits.Error{Code: limits.Engine, Message: "the guest's output is corrupted", Cause: err}
+	}
+	return o, nil
+}
+
+func (o *output) check() error {
+	for _, p := range o.Patches {
+		if p.Op != patches.OpText && p.Op != patches.OpHTML && p.Op != patches.OpValue {
+			return fmt.Errorf("patch with op %.20q", p.Op)
+		}
+	}
+	for _, h := range o.Handlers {
+		if !limits.ValidID(h[0]) || h[1] != "input" && h[1] != "change" && h[1] != "click" {
+			return fmt.Errorf("handler %.80q", h)
+		}
+	}
+	if f := o.Failure; f != nil && f.Code != limits.UIOperation && f.Code != limits.TooManyPatches && f.Code != limits.InputLimit {
+		return fmt.Errorf("failure with code %.20q", f.Code)
+	}
+	return nil
+}
+
+func (o *output) handlers() []Handler {
+	var hs []Handler
+	for _, h := range o.Handlers {
+		hs = append(hs, Handler{h[0], h[1]})
+	}
+	return hs
+}
+
+func (f *failure) err() error {
+	e := &limits.Error{Code: f.Code, Message: f.Message}
+	e.Line, e.Column = place(f.Stack)
+	return e
+}
+
+// explain turns what a guest threw into a limits.Error; other errors are what they are.
+func explain(err error) error {
+	var t *sandbox.Thrown
+	if !errors.As(err, &t) {
+		return err
+	}
+	var d struct {
+		Message string `json:"message"`
+		Stack   string `json:"stack"`
+	}
+	if err := json.Unmarshal(t.Detail, &d, json.RejectUnknownMembers(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		return &limits.Error{Code: limits.Engine, Message: "the guest's output is corrupted", Cause: err}
+	}
+	e := &limits.Error{Code: limits.Exception, Message: d.Message}
+	switch t.Kind {
+	case sandbox.Rejected:
+		e.Code = limits.Rejection
+		e.Message = "the promise that the handler returned was rejected: " + e.Message
+	case sandbox.Syntax:
+		e.Code, e.Field = limits.ScriptSyntax, "javascript"
+	}
+	e.Line, e.Column = place(d.Stack)
+	return e
+}
+
+var frame = regexp.MustCompile(regexp.QuoteMeta(sandbox.ScriptName) + `:([0-9]{1,9}):([0-9]{1,9})`)
+
+// place finds the topmost frame of the card's own script in a stack trace, or 0, 0.
+func place(stack string) (line, column int) {
+	m := frame.FindStringSubmatch(stack)
+	if m == nil {
+		return 0, 0
+	}
+	line, _ = strconv.Atoi(m[1])
+	column, _ = strconv.Atoi(m[2])
+	return line, column
+}

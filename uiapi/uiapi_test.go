@@ -1,0 +1,377 @@
+package uiapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/cardrun/limits"
+	"example.com/cardrun/patches"
+	"example.com/cardrun/sandbox"
+)
+
+var engine *sandbox.Engine
+
+func TestMain(m *testing.M) {
+	e, err := sandbox.New(context.Background(), sandbox.Options{Prelude: Prelude()})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	engine = e
+	code := m.Run()
+	_ = e.Close()
+	os.Exit(code)
+}
+
+const shown = `{"n":{"value":"1","checked":false},"box":{"value":"on","checked":true},"constructor":{"value":"c","checked":false}}`
+
+func guest(t testing.TB) *sandbox.Guest {
+	t.Helper()
+	seed := uint64(1)
+	g, err := engine.Guest(sandbox.Activation{Seed: &seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Close)
+	return g
+}
+
+// start runs a script and returns its patches in short form, "op id=value", and the code of its error.
+func start(t testing.TB, script string) (got []string, code limits.Code) {
+	t.Helper()
+	out, err := Start(context.Background(), guest(t), script, []byte(shown))
+	return short(out.Batch), limits.CodeOf(err)
+}
+
+func short(b patches.Batch) (got []string) {
+	for _, p := range b {
+		got = append(got, fmt.Sprintf("%s %s=%s", p.Op, p.ID, p.Value))
+	}
+	return got
+}
+
+// expect runs a script that must be ready with these patches.
+func expect(t *testing.T, script string, want ...string) {
+	t.Helper()
+	got, code := start(t, script)
+	if code != "" {
+		t.Errorf("%s\nended with %s", script, code)
+	} else if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s\n%s", script, d)
+	}
+}
+
+// expectFails runs a script that must end with this code.
+func expectFails(t *testing.T, code limits.Code, script string) {
+	t.Helper()
+	if got, c := start(t, script); c != code {
+		t.Errorf("%s\nended with %q, patches %q, want %s", script, c, got, code)
+	}
+}
+
+func TestInputR52(t *testing.T) {
+	expect(t, `const a = ui.input('n'); ui.text('out', Object.keys(a) + ' ' + typeof a.value + a.value + a.checked)`, "text out=value,checked string1false")
+	expect(t, `ui.text('out', String(ui.input('box').checked))`, "text out=true")
+	expect(t, `ui.text('out', ui.input('constructor').value)`, "text out=c")
+	expectFails(t, limits.UIOperation, `ui.input('toString')`)
+	expectFails(t, limits.UIOperation, `ui.input('__proto__')`)
+	expectFails(t, limits.UIOperation, `ui.input('gone')`)
+	expectFails(t, limits.UIOperation, `ui.input(7)`)
+	expectFails(t, limits.UIOperation, `ui.input()`)
+}
+
+func TestRequestedValuesR57R58D32(t *testing.T) {
+	expect(t, `ui.value('n', 'many'); ui.text('o', ui.input('n').value)`, "value n=many", "text o=many")
+	expect(t, `ui.html('o', '<input id="new">'); ui.value('new', 'x'); ui.text('p', ui.input('new').value + ui.input('new').checked)`,
+		`html o=<input id="new">`, "value new=x", "text p=xfalse")
+	expect(t, `ui.value('box', 'y'); ui.text('p', ui.input('box').value + ui.input('box').checked)`, "value box=y", "text p=ytrue")
+	expectFails(t, limits.UIOperation, `ui.html('o', '<input id="new">'); ui.input('new')`)
+	expect(t, `ui.html('parent', ''); ui.text('o', ui.input('n').value)`, "html parent=", "text o=1") // D32: removed, still answers
+	expect(t, `ui.value('__proto__', 'x'); ui.text('o', ui.input('__proto__').value)`, "value __proto__=x", "text o=x")
+}
+
+func TestStringsOnlyR56(t *testing.T) {
+	for _, bad := range []string{"42", "null", "undefined", "true", "{}", "[]", "1n", "Symbol()", "new String('x')", "() => 1", "{toString(){return 'x'}}"} {
+		for _, op := range []string{"text", "html", "value"} {
+			expectFails(t, limits.UIOperation, fmt.Sprintf("ui.%s('n', %s)", op, bad))
+			expectFails(t, limits.UIOperation, fmt.Sprintf("ui.%s(%s, 'x')", op, bad))
+			expectFails(t, limits.UIOperation, fmt.Sprintf("try { ui.%s('n', %s) } catch {}", op, bad))
+		}
+	}
+}
+
+func TestOnR50D10(t *testing.T) {
+	for _, bad := range []string{
+		`ui.on('n', 'keyup', () => 0)`, `ui.on('n', 'Input', () => 0)`, `ui.on('n', {toString() { return 'input' }}, () => 0)`,
+		`ui.on('n', 'input')`, `ui.on('n', 'input', {})`, `ui.on('n', 'input', 'f')`,
+		`ui.on(1, 'input', () => 0)`, `ui.on('', 'input', () => 0)`, `ui.on('1a', 'input', () => 0)`, `ui.on('a b', 'input', () => 0)`,
+		`ui.on('a'.repeat(65), 'input', () => 0)`, `ui.on('\u212a', 'input', () => 0)`,
+	} {
+		expectFails(t, limits.UIOperation, bad)
+		expectFails(t, limits.UIOperation, "try {"+bad+"} catch {}")
+	}
+	out, err := Start(context.Background(), guest(t), `ui.on('later', 'click', () => 0); ui.on('n', 'input', () => 0); ui.on('later', 'click', () => 1)`, []byte(shown))
+	if d := cmp.Diff([]Handler{{"later", "click"}, {"n", "input"}}, out.Handlers); err != nil || d != "" {
+		t.Errorf("%v %s", err, d)
+	}
+}
+
+func TestPairsR60R61(t *testing.T) {
+	const fill = `for (let i = 0; i < 64; i++) for (const t of ['input', 'change', 'click']) ui.on('c' + i, t, () => 0);`
+	expect(t, fill+`for (let i = 0; i < 64; i++) ui.on('c' + i, 'input', () => 1); ui.text('o', 'fine')`, "text o=fine")
+	expectFails(t, limits.UIOperation, fill+`ui.on('more', 'input', () => 0)`)
+	expectFails(t, limits.UIOperation, fill+`try { ui.on('more', 'input', () => 0) } catch {}`)
+}
+
+func TestTerminalR64R113(t *testing.T) {
+	expectFails(t, limits.UIOperation, `try { ui.text('n', 1) } catch {} ui.text('n', 'after')`)
+	expectFails(t, limits.UIOperation, `try { ui.text('n', 1) } catch {} try { ui.text('n', 'after') } catch {}`)
+	expectFails(t, limits.UIOperation, `Promise.resolve().then(() => ui.text('n', 1)).catch(() => 0)`)
+	expectFails(t, limits.UIOperation, `try { ui.text('n', 1) } catch {} throw new Error('later')`)
+}
+
+func TestPatchesR104(t *testing.T) {
+	if got, code := start(t, `for (let i = 0; i < 64; i++) ui.text('n', '')`); code != "" || len(got) != 64 {
+		t.Errorf("64 patches: %d, %s", len(got), code)
+	}
+	expectFails(t, limits.TooManyPatches, `for (let i = 0; i < 65; i++) ui.text('n', '')`)
+	expectFails(t, limits.TooManyPatches, `try { for (let i = 0; i < 65; i++) ui.text('n', '') } catch {}`)
+	expectFails(t, limits.TooManyPatches, `for (let i = 0; i < 64; i++) ui.text('n', ''); Promise.resolve().then(() => ui.value('n', '')).catch(() => 0)`)
+}
+
+func TestBatchR107D19(t *testing.T) {
+	const frame = len(`[{"op":"text","id":"n","value":""}]`)
+	if got, code := start(t, fmt.Sprintf(`ui.text('n', 'x'.repeat(%d))`, limits.Batch-frame)); code != "" || len(got) != 1 {
+		t.Errorf("exactly %d: %s", limits.Batch, code)
+	}
+	expectFails(t, limits.InputLimit, fmt.Sprintf(`ui.text('n', 'x'.repeat(%d))`, limits.Batch-frame+1))
+	expectFails(t, limits.InputLimit, fmt.Sprintf(`ui.text('n', '"'.repeat(%d))`, limits.Batch/2))
+	expectFails(t, limits.InputLimit, `try { for (let i = 0; i < 9; i++) ui.text('n', 'x'.repeat(2000)) } catch {}`)
+}
+
+func TestStringsCrossD2(t *testing.T) {
+	expect(t, `ui.text('o', 'a\u0000b\ud83d\ude00\ud800c\u2028"\\\u007f\u001f')`, "text o=a\x00b\U0001f600\ufffdc\u2028\"\\\x7f\x1f")
+	expect(t, `ui.text('o', '\udc00\udc00')`, "text o=\ufffd\ufffd")
+}
+
+func TestScriptModeD23(t *testing.T) {
+	expect(t, `var v = 1; let l = 2; function f() { return this === globalThis } ui.text('o', [globalThis.v, globalThis.l, f(), typeof l] + '')`, "text o=1,,true,number")
+	expect(t, `undeclared = 1; with ({a: 1}) ui.text('o', String(a + undeclared))`, "text o=2")
+	expect(t, "ui.text('o', eval('1+1') + Function('return 2')())", "text o=22")
+	for _, s := range []string{`import x from 'y'`, `export default 1`, `await 0`, `return 1`, `let a; let a`, `{`, "\x00", `import.meta`} {
+		expectFails(t, limits.ScriptSyntax, s)
+	}
+	expectFails(t, limits.Exception, `JSON.parse('{')`)
+	expectFails(t, limits.Exception, `eval('{')`)
+	expectFails(t, limits.Exception, `throw new SyntaxError('no')`)
+	expect(t, "// only a comment \u2028 \x00")
+	expect(t, "'\x00'")
+}
+
+func TestPlacesInTheScript(t *testing.T) {
+	for _, c := range []struct {
+		script       string
+		line, column int
+		message      string
+	}{
+		{"\n\n  null.x", 3, 8, "TypeError: cannot read property 'x' of null"},
+		{"function f() {\n  ui.text('n', 1)\n}\nf()", 2, 6, "ui.text('n'): the value must be a string, not number; use String(…)"},
+		{"let x = ;", 1, 9, "SyntaxError: unexpected token in expression: ';'"},
+		{"\n\n\n  let y = 1 +", 4, 14, "SyntaxError: unexpected token in expression: ''"},
+		{"throw 'plain'", 0, 0, "plain"},
+		{"throw {toString() { throw 1 }}", 0, 0, "a value that cannot be shown was thrown"},
+		{"var é = '€€';    null.x", 1, 23, "TypeError: cannot read property 'x' of null"},
+	} {
+		_, err := Start(context.Background(), guest(t), c.script, []byte(shown))
+		var e *limits.Error
+		if !errors.As(err, &e) || e.Line != c.line || e.Column != c.column || e.Message != c.message {
+			t.Errorf("%q: %d:%d %q", c.script, e.Line, e.Column, e.Message)
+		}
+	}
+}
+
+func TestDispatchR51R72D13(t *testing.T) {
+	g := guest(t)
+	ctx := context.Background()
+	if _, err := Start(ctx, g, `
+		let calls = 0;
+		ui.on('n', 'input', (e) => { calls++; ui.text('o', calls + JSON.stringify(e) + (Object.getPrototypeOf(e) === Object.prototype)) });
+		ui.on('go', 'click', function (e) { ui.text('o', JSON.stringify(e) + arguments.length + (this === globalThis)) });
+		ui.on('n', 'change', () => ui.on('n', 'click', () => ui.text('o', 'late')));`, []byte(shown)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		event Event
+		want  []string
+	}{
+		{Event{"n", "input"}, []string{`text o=1{"id":"n","type":"input","value":"1","checked":false}true`}},
+		{Event{"go", "click"}, []string{`text o={"id":"go","type":"click","value":"","checked":false}1true`}},
+		{Event{"n", "click"}, nil},
+		{Event{"n", "change"}, nil},
+		{Event{"n", "click"}, []string{"text o=late"}},
+		{Event{"n", "input"}, []string{`text o=2{"id":"n","type":"input","value":"1","checked":false}true`}},
+		{Event{"toString", "input"}, nil},
+	} {
+		out, err := Dispatch(ctx, g, c.event, []byte(shown))
+		if d := cmp.Diff(c.want, short(out.Batch)); err != nil || d != "" {
+			t.Errorf("%v: %v %s", c.event, err, d)
+		}
+	}
+}
+
+func TestPromisesR111R114D24(t *testing.T) {
+	dispatch := func(body string) (got []string, code limits.Code) {
+		t.Helper()
+		g := guest(t)
+		if _, err := Start(context.Background(), g, "ui.on('go', 'click', "+body+")", []byte(shown)); err != nil {
+			t.Fatal(body, err)
+		}
+		out, err := Dispatch(context.Background(), g, Event{"go", "click"}, []byte(shown))
+		return short(out.Batch), limits.CodeOf(err)
+	}
+	for _, c := range []struct {
+		body string
+		code limits.Code
+		want []string
+	}{
+		{`async () => { await 0; ui.text('o', 'x') }`, "", []string{"text o=x"}},
+		{`async () => { throw 1 }`, limits.Rejection, nil},
+		{`async () => { await 0; throw new Error('late') }`, limits.Rejection, nil},
+		{`() => { throw 1 }`, limits.Exception, nil},
+		{`() => new Promise(() => 0)`, "", nil},
+		{`() => Promise.reject(1).catch(() => ui.text('o', 'c'))`, "", []string{"text o=c"}},
+		{`() => { Promise.reject(1); ui.text('o', 'x') }`, "", []string{"text o=x"}},
+		{`() => ({then(ok, no) { no(1) }})`, limits.Rejection, nil},
+		{`() => ({then(ok, no) { ok(1) }})`, "", nil},
+		{`() => ({get then() { throw 1 }})`, limits.Rejection, nil},
+		{`() => { const p = Promise.reject(1); p.constructor = Object; p.catch(() => 0); return p }`, limits.Rejection, nil},
+		{`() => { queueMicrotask(() => { throw 1 }) }`, limits.Exception, nil},
+	} {
+		got, code := dispatch(c.body)
+		if d := cmp.Diff(c.want, got); code != c.code || d != "" {
+			t.Errorf("%s: %q %s", c.body, code, d)
+		}
+	}
+	expect(t, `Promise.reject(1)`) // R115
+	expect(t, `Promise.reject(1).catch(() => ui.text('o', 'c'))`, "text o=c")
+	expect(t, `for (let i = 0; i < 255; i++) Promise.resolve().then(() => 0); Promise.resolve().then(() => ui.text('o', 'last'))`, "text o=last")
+	expectFails(t, limits.TooManyMicrotasks, `(function again() { Promise.resolve().then(again) })()`)
+}
+
+// TestBridge breaks every built-in that a careless bridge would use.
+func TestBridge(t *testing.T) {
+	for _, poison := range []string{
+		`Object.prototype.toJSON = String.prototype.toJSON = Array.prototype.toJSON = () => 'hijack'`,
+		`JSON.stringify = JSON.parse = () => '[]'`,
+		`Array.prototype.push = Array.prototype.join = () => { throw 1 }`,
+		`for (const k of ['0', 'e', 's', 'id', 'type', 'value', 'checked', 'n', 'then', 'get', 'set'])
+			Object.defineProperty(Object.prototype, k, {get() { return 'evil' }, set() {}, configurable: true})`,
+		`Object.defineProperty(Array.prototype, 0, {get() { return 'evil' }, set() {}, configurable: true})`,
+		`Reflect.apply = Object.hasOwn = Object.create = Promise.resolve = () => { throw 1 }`,
+		`Function.prototype.call = Function.prototype.apply = Function.prototype.bind = () => { throw 1 }`,
+		`String.prototype.slice = String.prototype.charCodeAt = () => { throw 1 }`,
+		`String = TypeError = Error = Promise = Object = Symbol = undefined`,
+		`Promise.prototype.then = () => { throw 1 }`,
+		`Object.setPrototypeOf(Object.prototype, null); Object.freeze(Object.prototype)`,
+		`Error.prepareStackTrace = () => { throw 1 }; Error.stackTraceLimit = -1`,
+		`for (const k of Reflect.ownKeys(globalThis)) if (k !== 'ui') try { delete globalThis[k] } catch {}`,
+		`globalThis.__defineGetter__('undefined', () => 1)`,
+	} {
+		g := guest(t)
+		script := `ui.on('n', 'input', (e) => { ui.text('out', e.id + '=' + e.value + e.checked + ui.input('box').checked); }); try {` +
+			poison + `} catch {} ui.text('out', 'n is ' + ui.input('n').value)`
+		out, err := Start(context.Background(), g, script, []byte(shown))
+		if d := cmp.Diff([]string{"text out=n is 1"}, short(out.Batch)); err != nil || d != "" {
+			t.Errorf("%s: %v %s", poison, err, d)
+			continue
+		}
+		out, err = Dispatch(context.Background(), g, Event{"n", "input"}, []byte(shown))
+		if d := cmp.Diff([]string{"text out=n=1falsetrue"}, short(out.Batch)); err != nil || d != "" {
+			t.Errorf("%s: %v %s", poison, err, d)
+		}
+		g = guest(t)
+		_, err = Start(context.Background(), g, "try {"+poison+"} catch {} ui.text('out', 1)", []byte(shown))
+		if limits.CodeOf(err) != limits.UIOperation {
+			t.Errorf("%s: %v", poison, err)
+		}
+	}
+}
+
+// TestHostileErrors throws what is hard to describe.
+func TestHostileErrors(t *testing.T) {
+	for _, s := range []string{
+		`throw undefined`, `throw null`, `throw Symbol('x')`, `throw 1n`, `throw () => 1`,
+		`throw new Proxy({}, {get() { throw 1 }})`, `throw {get message() { throw 1 }}`, `throw {message: {}, stack: 7}`,
+		`throw {message: '\u0001'.repeat(1e6), stack: '\ud800'.repeat(1e6)}`,
+		`throw {get stack() { ui.text('n', 'late'); return 'card.js:9999999999:1' }, message: 'm'}`,
+		`const e = new Error('x'); e.name = {}; throw e`, `throw Object.create(null)`,
+		`class E extends Error { get name() { return 'E'.repeat(1e6) } } throw new E('m')`,
+	} {
+		expectFails(t, limits.Exception, s)
+	}
+	expectFails(t, limits.Timeout, `throw {get message() { for (;;); }}`)
+	expectFails(t, limits.Timeout, `throw {toString() { for (;;); }}`)
+	expectFails(t, limits.Memory, `throw {get message() { const a = []; for (;;) a.push('x'.repeat(1e6) + a.length) }}`)
+}
+
+// TestGlobals compares the guest's global object with the list in testdata (R90).
+func TestGlobals(t *testing.T) {
+	want, err := os.ReadFile("testdata/globals.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, code := start(t, `const names = Object.getOwnPropertyNames(globalThis).sort(); for (let i = 0; i < names.length; i += 20) ui.text('o', names.slice(i, i + 20).join('\n') + '\n')`)
+	if code != "" {
+		t.Fatal(code)
+	}
+	names := strings.Split(strings.TrimSpace(strings.ReplaceAll(strings.Join(got, ""), "text o=", "")), "\n")
+	slices.Sort(names)
+	if d := cmp.Diff(strings.Fields(string(want)), names); d != "" {
+		t.Errorf("the guest's globals are not those of testdata/globals.txt:\n%s", d)
+	}
+}
+
+func TestAbsentR90(t *testing.T) {
+	names := []string{"document", "window", "self", "fetch", "require", "setTimeout", "setInterval", "setImmediate", "clearTimeout", "postMessage",
+		"querySelector", "addEventListener", "XMLHttpRequest", "WebSocket", "process", "std", "os", "bjson", "print", "console", "gc", "navigator",
+		"scriptArgs", "performance", "QJS_PROXY_VALUE", "Worker", "module", "exports", "Deno", "Bun", "importScripts"}
+	for _, n := range names {
+		expect(t, fmt.Sprintf(`ui.text('o', [typeof %[1]s, typeof globalThis.%[1]s, typeof Function('return this')().%[1]s, typeof (0, eval)('this').%[1]s,
+			typeof ui.text.constructor('return this')().%[1]s, typeof (() => 0).constructor('return this')().%[1]s] + '')`, n),
+			"text o="+strings.Repeat("undefined,", 5)+"undefined")
+	}
+	expect(t, `Promise.all(['qjs:std', 'qjs:os', 'qjs:bjson', 'std', 'os', './x.js', '/etc/hostname', 'data:text/javascript,1', 'card.js', 'prelude.js', '<evalScript>', ''].map((m) =>
+		import(m).then(() => 'LOADED', () => 'no'))).then((r) => ui.text('o', [...new Set(r)].join()))`, "text o=no")
+}
+
+func TestCheckParsesOnly(t *testing.T) {
+	g := guest(t)
+	if err := Check(context.Background(), g, `for (;;); ui.text('n', 1)`); err != nil {
+		t.Error(err)
+	}
+	if err := Check(context.Background(), g, `let x = `); limits.CodeOf(err) != limits.ScriptSyntax {
+		t.Error(err)
+	}
+}
+
+func TestParseOutput(t *testing.T) {
+	for _, bad := range []string{
+		``, `{`, `null x`, `{"patches":[],"handlers":[],"failure":null,"more":1}`, `{"patches":[{"op":"eval","id":"a","value":""}],"handlers":[],"failure":null}`,
+		`{"patches":[{"op":"text","id":"a","value":1}]}`, `{"handlers":[["a"]]}`, `{"handlers":[["a","keyup"]]}`, `{"handlers":[["a b","input"]]}`,
+		`{"failure":{"code":"timeout","message":"","stack":""}}`, `{"patches":[],"patches":[]}`,
+		`{"patches":[` + strings.Repeat(`{"op":"text","id":"a","value":""},`, 64) + `{"op":"text","id":"a","value":""}]}`,
+		`{"handlers":[` + strings.Repeat(`["a","input"],`, 192) + `["a","input"]]}`,
+		strings.Repeat("[", 20_000),
+	} {
+		if _, err := parse([]byte(bad)); limits.CodeOf(err) != limits.Engine {
+			t.Errorf("parse(%.60s) = %v", bad, err)
+		}
+	}
+}
