@@ -97,23 +97,22 @@ func TestUTF8OfLiteralCards(t *testing.T) {
 }
 
 func TestInitialInputsD35(t *testing.T) {
-	area := func(n, each int) string {
+	area := func(n int, text string) string {
 		var b strings.Builder
 		for i := range n {
-			fmt.Fprintf(&b, `<textarea id="a%d">%s</textarea>`, i, strings.Repeat("x", each))
+			fmt.Fprintf(&b, `<textarea id="a%d">%s</textarea>`, i, text)
 		}
 		return b.String()
 	}
-	expectCodes(t, sample(func(k *Card) { k.HTML, k.JavaScript = area(5, 2000), "" }))
+	expectCodes(t, sample(func(k *Card) { k.HTML, k.JavaScript = area(5, strings.Repeat("x", 2000)), "" }))
 	// R105: one value.
-	ds := expectCodes(t, sample(func(k *Card) { k.HTML = area(1, 2049) }), "field_length html")
+	ds := expectCodes(t, sample(func(k *Card) { k.HTML = area(1, strings.Repeat("x", 2049)) }), "field_length html")
 	if !strings.Contains(ds[0].Message, "2,048") {
 		t.Errorf("got %v", ds)
 	}
 	// R106: all values; within html's 12,000 only escapes can get there.
 	ds = expectCodes(t, sample(func(k *Card) {
-		k.HTML = strings.ReplaceAll(area(5, 2000), "x", "\"")
-		k.JavaScript = ""
+		k.HTML, k.JavaScript = area(5, strings.Repeat(`"`, 2000)), ""
 	}), "field_length html")
 	if !strings.Contains(ds[0].Message, "16,000") {
 		t.Errorf("got %v", ds)

@@ -33,8 +33,8 @@ const five = "title, summary, html, css, javascript"
 func Decode(data []byte) Card {
 	if len(data) > MaxJSON {
 		return unreadable(fault(limits.ResultTooLarge, "",
-			"the card's JSON text has %s bytes; at most %s are read, and no card that fits its limits needs more. Shorten the card: nothing is cut to fit",
-			thousands(len(data)), thousands(MaxJSON)))
+			"the card's JSON text has more than %s bytes; no card that fits its limits needs more. Shorten the card: nothing is cut to fit",
+			thousands(MaxJSON)))
 	}
 	d := decoder{data: data}
 	err := d.decode(false)
