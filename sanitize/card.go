@@ -10,9 +10,6 @@ import (
 	"example.com/cardrun/limits"
 )
 
-// maxDiagnostics is how many findings are told one by one; a last one counts the rest.
-const maxDiagnostics = 50
-
 // Card sanitizes the html field of a card at show time. What the specification names rejects the card with an error (R26,
 // R27, R29, D6), as do bad and duplicate ids (R24, R25, D29) and a tree over the limits (R22, R23); what is only unknown is left out
 // with a warning, and so is told what dangles (D29). All findings come in one go, in the order of the source, with field
@@ -31,7 +28,7 @@ func Card(html string) (HTML, []limits.Diagnostic) {
 	if grows(source) {
 		return whole(limits.TooManyElements, 0, tooTangledText)
 	}
-	parsed, err := parse(source)
+	parsed, err := parseBody(source)
 	if err != nil {
 		return whole(limits.TooManyElements, deepOffset(source), tooDeepText+"; nest fewer elements in one another")
 	}
@@ -45,10 +42,11 @@ func Card(html string) (HTML, []limits.Diagnostic) {
 	}
 	b.faults = append(b.faults, treeFaults(count(nodes), nil)...)
 	b.faults = append(b.faults, dangling(nodes, nil)...)
-	if len(b.faults) == 0 && text(nodes) == source {
+	tags := startTags(source)
+	if len(b.faults) == 0 && !ignored(tags, nodes) {
 		return HTML{nodes}, nil
 	}
-	diagnostics := place(source, b.faults)
+	diagnostics := place(source, tags, b.faults)
 	for _, d := range diagnostics {
 		if d.Severity == limits.SeverityError {
 			return HTML{}, diagnostics
@@ -57,7 +55,35 @@ func Card(html string) (HTML, []limits.Diagnostic) {
 	return HTML{nodes}, diagnostics
 }
 
-func text(nodes []*Node) string { return string(appendNodes(nil, nodes)) }
+// ignored reports whether there may be tags that the parser passed over: one that would reject the card and yet made no
+// fault, or more cells and captions than there are elements of that name (other parts of a table may be implied, so
+// counting them tells nothing).
+func ignored(tags []tag, nodes []*Node) bool {
+	parts := 0
+	for _, t := range tags {
+		if otherHTML[t.name].reject {
+			return true
+		}
+		if countedParts[t.name] {
+			parts++
+		}
+	}
+	return parts > 0 && parts > countParts(nodes)
+}
+
+// countedParts are the table parts that no parser implies.
+var countedParts = set("td th caption col")
+
+func countParts(list []*Node) int {
+	n := 0
+	for _, c := range list {
+		if countedParts[c.Tag] {
+			n++
+		}
+		n += countParts(c.Children)
+	}
+	return n
+}
 
 // treeFaults says what a count found. from gives the parsed element of a node, where it is known.
 func treeFaults(c *census, from map[*Node]*html.Node) []fault {
@@ -106,7 +132,7 @@ func dangling(nodes []*Node, from map[*Node]*html.Node) []fault {
 	for i, r := range refs {
 		for _, id := range strings.Fields(owners[i].Value) {
 			if !ids[id] {
-				r.message = fmt.Sprintf("%s names the id %q, which no element has; give the element that id, or leave %s out",
+				r.message = fmt.Sprintf("%s=%q names an id that no element has; give the element that id, or leave %s out",
 					r.attr, limits.Cut(id, 80), r.attr)
 				out = append(out, r)
 			}
@@ -117,20 +143,13 @@ func dangling(nodes []*Node, from map[*Node]*html.Node) []fault {
 
 // place turns findings into diagnostics with their places in the source. sure holds the findings on the source as it is;
 // those on the marked source, which have places, replace them, but no kind of error that is sure is ever lost.
-func place(source string, sure []fault) []limits.Diagnostic {
-	tags := startTags(source)
-	var found []limits.Diagnostic
-	add := func(f fault, offset int) {
-		d := limits.Diagnostic{Severity: f.severity, Code: f.code, Field: "html", Message: f.message}
-		if offset >= 0 {
-			d.Line, d.Column = limits.Position(source, offset)
-		}
-		found = append(found, d)
-	}
+func place(source string, tags []tag, sure []fault) []limits.Diagnostic {
+	var found []placed
+	add := func(f fault, offset int) { found = append(found, placed{f, offset}) }
 	seen := make([]bool, len(tags))
-	if parsed, err := parse(marked(source, tags)); err == nil {
+	if parsed, err := parseBody(marked(source, tags)); err == nil {
 		b := builder{card: true, from: make(map[*Node]*html.Node)}
-		nodes := b.build(unmark(parsed, tags, seen))
+		nodes := b.build(noteTags(parsed, tags, seen))
 		b.faults = append(b.faults, treeFaults(count(nodes), b.from)...)
 		b.faults = append(b.faults, dangling(nodes, b.from)...)
 		for _, f := range b.faults {
@@ -161,18 +180,39 @@ func place(source string, sure []fault) []limits.Diagnostic {
 		}
 	}
 	for _, f := range sure {
-		if f.severity == limits.SeverityError && !slices.ContainsFunc(found, func(d limits.Diagnostic) bool { return d.Code == f.code }) {
+		if f.severity == limits.SeverityError && !slices.ContainsFunc(found, func(p placed) bool { return p.code == f.code }) {
 			add(f, -1)
 		}
 	}
-	return shorten(found)
+	return shorten(diagnose(source, found))
+}
+
+// A placed is a finding with the byte offset of its place, or -1.
+type placed struct {
+	fault
+	offset int
+}
+
+// diagnose gives findings their lines and columns.
+func diagnose(source string, found []placed) []limits.Diagnostic {
+	slices.SortStableFunc(found, func(a, b placed) int { return a.offset - b.offset })
+	out := make([]limits.Diagnostic, 0, len(found))
+	var at places
+	for _, p := range found {
+		d := limits.Diagnostic{Severity: p.severity, Code: p.code, Field: "html", Message: p.message}
+		if p.offset >= 0 {
+			d.Line, d.Column = at.at(source, p.offset)
+		}
+		out = append(out, d)
+	}
+	return out
 }
 
 // tableParts are the tags that mean nothing outside a table.
 var tableParts = set("caption colgroup col thead tbody tfoot tr th td")
 
-// unmark notes in seen which tags became elements.
-func unmark(parsed []*html.Node, tags []tag, seen []bool) []*html.Node {
+// noteTags notes in seen which tags became elements, and returns parsed.
+func noteTags(parsed []*html.Node, tags []tag, seen []bool) []*html.Node {
 	for _, top := range parsed {
 		if i := numberOf(top, tags); i >= 0 {
 			seen[i] = true
@@ -184,44 +224,6 @@ func unmark(parsed []*html.Node, tags []tag, seen []bool) []*html.Node {
 		}
 	}
 	return parsed
-}
-
-// shorten sorts findings by their place, drops repeated ones (the parser copies elements), and keeps at most
-// maxDiagnostics, errors first.
-func shorten(found []limits.Diagnostic) []limits.Diagnostic {
-	byPlace := func(a, b limits.Diagnostic) int {
-		if a.Line != b.Line {
-			return a.Line - b.Line
-		}
-		return a.Column - b.Column
-	}
-	slices.SortStableFunc(found, byPlace)
-	told := make(map[limits.Diagnostic]bool, len(found))
-	found = slices.DeleteFunc(found, func(d limits.Diagnostic) bool {
-		if told[d] {
-			return true
-		}
-		told[d] = true
-		return false
-	})
-	if len(found) <= maxDiagnostics {
-		return found
-	}
-	slices.SortStableFunc(found, func(a, b limits.Diagnostic) int { return rank(a) - rank(b) })
-	rest := found[maxDiagnostics:]
-	last := rest[0]
-	last.Message = fmt.Sprintf("and %d more findings like those before", len(rest))
-	last.Line, last.Column = 0, 0
-	found = found[:maxDiagnostics:maxDiagnostics]
-	slices.SortStableFunc(found, byPlace)
-	return append(found, last)
-}
-
-func rank(d limits.Diagnostic) int {
-	if d.Severity == limits.SeverityError {
-		return 0
-	}
-	return 1
 }
 
 // deepOffset finds about where a source nests too deep: the first tag with maxDepth tags open before it.

@@ -21,3 +21,26 @@ func bare(name string) string {
 	}
 	return name
 }
+
+// forbiddenAtRules reject a card (R40, D28), with or without a vendor prefix.
+var forbiddenAtRules = set("import font-face namespace charset document")
+
+// What an at-rule that is allowed holds (D28).
+type atBlock uint8
+
+const (
+	atUnknown   atBlock = iota // not allowed: left out with a warning
+	atCondition                // rules, and inside a rule declarations too
+	atLayer                    // the same, or nothing: a statement
+	atKeyframes                // frames
+)
+
+// allowedAtRules are the at-rules that are understood (D28).
+var allowedAtRules = map[string]atBlock{
+	"media": atCondition, "supports": atCondition, "container": atCondition,
+	"layer":     atLayer,
+	"keyframes": atKeyframes, "-webkit-keyframes": atKeyframes,
+}
+
+// forbiddenProperties bind code to elements (D28), with or without a vendor prefix.
+var forbiddenProperties = set("behavior behaviour binding")

@@ -19,7 +19,7 @@ func Fragment(html string) (HTML, error) {
 	if grows(source) {
 		return fail("", tooTangledText)
 	}
-	parsed, err := parse(source)
+	parsed, err := parseBody(source)
 	if err != nil {
 		return fail("", tooDeepText)
 	}

@@ -16,9 +16,9 @@ const maxSource = 1 << 20
 // with cleanly closed tags stays below 5,000.
 const maxNodes = 1 << 15
 
-// parse reads s as body content (R20, R62), the way browsers with scripting do: what is inside noscript is then one raw
+// parseBody reads s as body content (R20, R62), the way browsers with scripting do: what is inside noscript is then one raw
 // text, which is left out. It fails where elements are nested more than about 510 deep.
-func parse(s string) ([]*html.Node, error) {
+func parseBody(s string) ([]*html.Node, error) {
 	body := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
 	return html.ParseFragment(strings.NewReader(s), body)
 }

@@ -15,7 +15,7 @@ func settle(source string, nodes []*Node, changed bool) ([]*Node, bool) {
 		return nodes, true
 	}
 	for range rounds {
-		parsed, err := parse(string(text))
+		parsed, err := parseBody(string(text))
 		if err != nil {
 			return nil, false
 		}

@@ -13,7 +13,7 @@ import (
 // and only to place findings: whether a card is rejected, and what of it is shown, is decided on the text as it is.
 
 // mark is the attribute that holds a start tag's number.
-const mark = "data-at"
+const mark = "data-source-tag"
 
 // A tag is a start tag of the source.
 type tag struct {
@@ -44,6 +44,9 @@ func startTags(source string) []tag {
 		name := string(nameBytes)
 		point := name == "foreignobject" || name == "desc" || name == "title" || name == "mtext" || name == "annotation-xml"
 		if kind == html.EndTagToken {
+			for breaksOut[name] && foreign() {
+				modes = modes[:len(modes)-1]
+			}
 			for i := len(modes) - 1; i >= 0; i-- {
 				if modes[i] && (name == "svg" || name == "math") || !modes[i] && point {
 					modes = modes[:i]

@@ -1,0 +1,152 @@
+package sanitize
+
+import (
+	"fmt"
+	"strings"
+
+	"example.com/cardrun/limits"
+)
+
+// maxCSSDepth is how deep brackets and blocks may be nested in a stylesheet. Written by hand, they rarely pass six.
+const maxCSSDepth = 32
+
+// maxFindings is how many findings are collected before warnings are no longer; of errors, twice as many.
+const maxFindings = 1000
+
+// Stylesheet is CSS that passed the check: it loads nothing, runs nothing, and cannot end the element or the scope that
+// holds it. Only this package can make one that is not empty; the zero value is the empty stylesheet.
+type Stylesheet struct {
+	text  string
+	rules []cssRule
+}
+
+// String is the stylesheet as printed again from what was understood, one rule a line, escapes resolved. Checking it
+// again gives the same text.
+func (s Stylesheet) String() string { return s.text }
+
+// Scoped is the stylesheet with every selector confined to what is inside the elements that scope selects, such as
+// ".card" (R41): "section, p" becomes ".card section, .card p". What selects the page itself (:root, html, body, :scope)
+// selects the scope instead. Conditions (@media, @supports, @container, @layer) keep their rules inside; frames in @keyframes are no
+// selectors and stay. The names of keyframes, layers and containers are not scoped: a page that shows two cards in one
+// document must keep them apart by other means, such as a shadow root. scope is trusted: it is printed as given.
+func (s Stylesheet) Scoped(scope string) string {
+	p := cssPrinter{scope: scope}
+	p.rules(s.rules, 0, false)
+	return p.b.String()
+}
+
+// CSS checks a stylesheet and prints it again (R40, R41, D28). What could load, run or break out rejects the card, as does
+// a string, comment or bracket that is left open or closes nothing; rules and declarations that are not understood are left
+// out with a warning. Escapes are resolved before anything is compared, and names compare as ASCII.
+//
+// Rules may be nested as CSS Nesting has it, where a selector keeps to its parent: & may only stand first, and a sibling of the
+// page itself is none of the card. Diagnostics have field "css", line and column. The Stylesheet is empty when one has
+// severity error.
+func CSS(source string) (Stylesheet, []limits.Diagnostic) {
+	c := cssChecker{source: cleanCSS(source)}
+	if len(c.source) > maxSource {
+		c.report(limits.SeverityError, limits.FieldLength, 0, "css is too long; the limit is %d characters", limits.CSSLength)
+		return Stylesheet{}, c.found
+	}
+	c.checkBreakouts()
+	var rules []cssRule
+	if c.tokenize() {
+		rules = c.rules(0, len(c.tokens))
+	}
+	found := shorten(c.found)
+	for _, d := range found {
+		if d.Severity == limits.SeverityError {
+			return Stylesheet{}, found
+		}
+	}
+	var p cssPrinter
+	p.rules(rules, 0, false)
+	return Stylesheet{p.b.String(), rules}, found
+}
+
+// cleanCSS is the preprocessing of CSS Syntax 3, section 3.3, but for form feeds, which the tokenizer takes for line ends.
+func cleanCSS(s string) string { return plain(clean(s)) }
+
+// A cssChecker reads one stylesheet.
+type cssChecker struct {
+	source string
+	tokens []cssToken
+	found  []limits.Diagnostic
+	places places
+}
+
+func (c *cssChecker) report(severity limits.Severity, code limits.Code, offset int, format string, args ...any) {
+	// What is beyond is only counted as more of the same, and no flood of warnings hides an error.
+	if n := len(c.found); n >= maxFindings && (severity != limits.SeverityError || n >= 2*maxFindings) {
+		return
+	}
+	line, column := c.places.at(c.source, offset)
+	c.found = append(c.found, limits.Diagnostic{Severity: severity, Code: code, Field: "css", Line: line, Column: column,
+		Message: fmt.Sprintf(format, args...)})
+}
+
+func (c *cssChecker) forbidden(offset int, format string, args ...any) {
+	c.report(limits.SeverityError, limits.CSSForbidden, offset, format, args...)
+}
+
+func (c *cssChecker) invalid(offset int, format string, args ...any) {
+	c.report(limits.SeverityError, limits.CSSInvalid, offset, format, args...)
+}
+
+func (c *cssChecker) dropped(offset int, format string, args ...any) {
+	c.report(limits.SeverityWarning, limits.CSSDropped, offset, format, args...)
+}
+
+// checkBreakouts looks for what could end a style element or open a comment in one, wherever it stands, comments and
+// strings included (D28).
+func (c *cssChecker) checkBreakouts() {
+	lower := asciiLower(c.source)
+	for i := 0; ; i++ {
+		next := strings.IndexByte(lower[i:], '<')
+		if next < 0 {
+			return
+		}
+		i += next
+		if found := breakout(lower[i:]); found != "" {
+			c.forbidden(i, "%s is not allowed in css; leave it out", found)
+		}
+	}
+}
+
+func breakout(lower string) string {
+	for _, s := range []string{"</style", "<!--"} {
+		if strings.HasPrefix(lower, s) {
+			return s
+		}
+	}
+	return ""
+}
+
+// checkText looks for the same in a string whose escapes are resolved.
+func (c *cssChecker) checkText(t cssToken) {
+	lower := asciiLower(t.text)
+	for _, s := range []string{"</style", "<!--"} {
+		if strings.Contains(lower, s) {
+			c.forbidden(t.offset, "%s is not allowed in css; leave it out", s)
+		}
+	}
+}
+
+func (c *cssChecker) checkFunction(t cssToken) {
+	if forbiddenFunction(t.text) {
+		c.forbidden(t.offset, "%s() is not allowed, since it loads or refers to something outside; use plain colors and gradients",
+			asciiLower(limits.Cut(t.text, 40)))
+	}
+}
+
+// checkSpacedURL refuses "url (x)" too: no browser reads it as a reference, but nobody means anything else by it.
+func (c *cssChecker) checkSpacedURL(t cssToken) {
+	for i := len(c.tokens) - 1; i >= 0; i-- {
+		if p := &c.tokens[i]; !p.blank() {
+			if p.kind == kindIdent && bare(p.text) == "url" {
+				c.checkFunction(cssToken{text: p.text, offset: p.offset})
+			}
+			return
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package sanitize
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"example.com/cardrun/limits"
+)
+
+// maxDiagnostics is how many findings are told one by one; a last one counts the rest.
+const maxDiagnostics = 50
+
+// shorten sorts findings by their place, drops repeated ones (the parser copies elements), and keeps at most
+// maxDiagnostics, errors first.
+func shorten(found []limits.Diagnostic) []limits.Diagnostic {
+	byPlace := func(a, b limits.Diagnostic) int {
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	}
+	slices.SortStableFunc(found, byPlace)
+	told := make(map[limits.Diagnostic]bool, len(found))
+	found = slices.DeleteFunc(found, func(d limits.Diagnostic) bool {
+		if told[d] {
+			return true
+		}
+		told[d] = true
+		return false
+	})
+	if len(found) <= maxDiagnostics {
+		return found
+	}
+	slices.SortStableFunc(found, func(a, b limits.Diagnostic) int { return rank(a) - rank(b) })
+	rest := found[maxDiagnostics:]
+	last := rest[0]
+	last.Message = fmt.Sprintf("and %d more findings like those before", len(rest))
+	last.Line, last.Column = 0, 0
+	found = found[:maxDiagnostics:maxDiagnostics]
+	slices.SortStableFunc(found, byPlace)
+	return append(found, last)
+}
+
+func rank(d limits.Diagnostic) int {
+	if d.Severity == limits.SeverityError {
+		return 0
+	}
+	return 1
+}
+
+// places turns offsets that mostly grow into lines and columns as limits.Position gives them, reading a source once.
+type places struct{ offset, line, column int }
+
+func (p *places) at(source string, offset int) (line, column int) {
+	if offset < p.offset {
+		*p = places{}
+	}
+	for p.offset < min(offset, len(source)) {
+		r, size := utf8.DecodeRuneInString(source[p.offset:])
+		p.offset += size
+		switch {
+		case r == '\n', r == '\r' && (p.offset == len(source) || source[p.offset] != '\n'):
+			p.line++
+			p.column = 0
+		case r > 0xFFFF:
+			p.column += 2
+		default:
+			p.column++
+		}
+	}
+	return p.line + 1, p.column + 1
+}
