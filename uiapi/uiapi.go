@@ -13,8 +13,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -62,19 +60,21 @@ const maxOutput = limits.Batch + limits.Handlers*(limits.IDLength+16) + 10_000
 // parse (none of it ran), exception, timeout, memory, microtasks, patches, ui_operation, input_limit, engine; or the
 // context's own error, wrapped.
 func Start(ctx context.Context, g *sandbox.Guest, script string, snapshot []byte) (Outcome, error) {
-	return run(ctx, g, sandbox.Round{Input: appendInput(nil, nil, snapshot), Script: script})
+	return run(ctx, g, script, sandbox.Round{Input: appendInput(nil, nil, snapshot), Script: script})
 }
 
 // Dispatch calls the handler of an event with the inputs as displayed now (R72). Without such a handler nothing is
 // called. The errors are those of Start but for script_syntax, and rejection.
-func Dispatch(ctx context.Context, g *sandbox.Guest, e Event, snapshot []byte) (Outcome, error) {
-	return run(ctx, g, sandbox.Round{Input: appendInput(nil, &e, snapshot)})
+//
+// script is the card's script again, which errors find their place in.
+func Dispatch(ctx context.Context, g *sandbox.Guest, script string, e Event, snapshot []byte) (Outcome, error) {
+	return run(ctx, g, script, sandbox.Round{Input: appendInput(nil, &e, snapshot)})
 }
 
 // Check parses a script without running it; the error is that of Start.
 func Check(ctx context.Context, g *sandbox.Guest, script string) error {
 	_, err := g.Compile(ctx, script)
-	return explain(err)
+	return explain(err, script)
 }
 
 func appendInput(dst []byte, e *Event, snapshot []byte) []byte {
@@ -92,23 +92,23 @@ func appendInput(dst []byte, e *Event, snapshot []byte) []byte {
 	return append(append(dst, snapshot...), '}')
 }
 
-func run(ctx context.Context, g *sandbox.Guest, r sandbox.Round) (Outcome, error) {
+func run(ctx context.Context, g *sandbox.Guest, script string, r sandbox.Round) (Outcome, error) {
 	r.MaxOutput = maxOutput
 	res, err := g.Run(ctx, r)
 	out := Outcome{Usage: res.Usage}
 	if err != nil && res.Output == nil {
-		return out, explain(err)
+		return out, explain(err, script)
 	}
-	o, parseErr := parse(res.Output)
+	o, parseErr := parseOutput(res.Output)
 	if parseErr != nil {
 		return out, parseErr
 	}
 	out.Handlers = o.handlers()
 	if o.Failure != nil {
-		return out, o.Failure.err() // whatever was thrown afterwards
+		return out, o.Failure.err(script) // whatever was thrown afterwards
 	}
 	if err != nil {
-		return out, explain(err)
+		return out, explain(err, script)
 	}
 	out.Batch = o.Patches
 	return out, nil
@@ -127,8 +127,8 @@ type failure struct {
 	Stack   string      `json:"stack"`
 }
 
-// parse reads output strictly. What the prelude cannot have written is the engine's fault, not the card's.
-func parse(text []byte) (*output, error) {
+// parseOutput reads output strictly. What the prelude cannot have written is the engine's fault, not the card's.
+func parseOutput(text []byte) (*output, error) {
 	o := new(output)
 	err := json.Unmarshal(text, o, json.RejectUnknownMembers(true),
 		jsontext.AllowInvalidUTF8(true)) // lone surrogates, which JSON.stringify escapes, become U+FFFD (D2)
@@ -173,14 +173,14 @@ func (o *output) handlers() []Handler {
 	return hs
 }
 
-func (f *failure) err() error {
+func (f *failure) err(script string) error {
 	e := &limits.Error{Code: f.Code, Message: f.Message}
-	e.Line, e.Column = place(f.Stack)
+	e.Line, e.Column = place(f.Stack, script)
 	return e
 }
 
 // explain turns what a guest threw into a limits.Error; other errors are what they are.
-func explain(err error) error {
+func explain(err error, script string) error {
 	var t *sandbox.Thrown
 	if !errors.As(err, &t) {
 		return err
@@ -199,20 +199,9 @@ func explain(err error) error {
 		e.Message = "the promise that the handler returned was rejected: " + e.Message
 	case sandbox.Syntax:
 		e.Code, e.Field = limits.ScriptSyntax, "javascript"
+		e.Line, e.Column = syntaxPlace(d.Stack, script)
+		return e
 	}
-	e.Line, e.Column = place(d.Stack)
+	e.Line, e.Column = place(d.Stack, script)
 	return e
-}
-
-var frame = regexp.MustCompile(regexp.QuoteMeta(sandbox.ScriptName) + `:([0-9]{1,9}):([0-9]{1,9})`)
-
-// place finds the topmost frame of the card's own script in a stack trace, or 0, 0.
-func place(stack string) (line, column int) {
-	m := frame.FindStringSubmatch(stack)
-	if m == nil {
-		return 0, 0
-	}
-	line, _ = strconv.Atoi(m[1])
-	column, _ = strconv.Atoi(m[2])
-	return line, column
 }
