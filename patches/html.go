@@ -1,0 +1,305 @@
+package patches
+
+import (
+	"strconv"
+
+	"example.com/cardrun/limits"
+	"example.com/cardrun/sanitize"
+)
+
+// HTML is what a browser would show now, as text that stands alone: parsing it again ([sanitize.Card]) and serializing
+// gives the same text, and a document made of it ([New]) has the same controls.
+//
+// The current state of the controls is in the markup: value of text, number and range inputs; checked of checkboxes and
+// radios; selected of the one selected option; the text of textareas. A select that shows one row and has no option
+// selected, though it could, is given a hidden, empty, selected option in front, since no other markup says so (left out
+// where it would be the 513th element). A maxlength over 2,048 is written as 2,048 (R32).
+//
+// An element whose children a parser would not leave in it is written as a div: a p with a block in it, a heading right
+// in a heading, an li in an li, text or a fragment in a part of a table (R62), which then stands before the table. A
+// button in a button is written after it, as a parser puts it.
+func (d *Document) HTML() string {
+	w := writer{d: d}
+	var root sanitize.Node
+	w.children(0, &root)
+	w.look(&root)
+	b := make([]byte, 0, 64*len(d.nodes))
+	for _, n := range root.Children {
+		b = sanitize.AppendHTML(b, n)
+	}
+	text := string(b)
+	if !w.irregular {
+		return text
+	}
+	// A div does not take all attributes of what it stands for, and a button moves: parse until nothing changes.
+	for range 4 {
+		h, diagnostics := sanitize.Card(text)
+		for _, g := range diagnostics {
+			if g.Severity == limits.SeverityError {
+				return text
+			}
+		}
+		again := h.String()
+		if again == text {
+			break
+		}
+		text = again
+	}
+	return text
+}
+
+// writer makes the tree that [Document.HTML] serializes.
+type writer struct {
+	d *Document
+	// irregular: the tree differs in structure from the document's, or may not parse back as it is.
+	irregular bool
+}
+
+// children writes what is below n into the children of into. Its depth is that of the tree, which sanitize.Check bounds.
+func (w *writer) children(n ref, into *sanitize.Node) {
+	d := w.d
+	for c := d.nodes[n].first; c != 0; c = d.nodes[c].next {
+		e := &d.nodes[c]
+		if e.kind == kindString {
+			// Browsers show no text right in a select, and parsers differ about it.
+			if k := d.nodes[n].kind; k == kindSelect || k == kindOptgroup {
+				if !blank(e.data) {
+					continue
+				}
+			}
+			into.Children = append(into.Children, &sanitize.Node{Text: normalizeNewlines(e.data), Parent: into})
+			continue
+		}
+		out := &sanitize.Node{Tag: e.tag, SVG: e.has(flagSVG), Attr: w.attributes(c), Parent: into}
+		switch e.kind {
+		case kindTextarea:
+			if e.data != "" {
+				out.Children = []*sanitize.Node{{Text: normalizeNewlines(e.data), Parent: out}}
+			}
+		case kindSelect:
+			w.unselected(c, out)
+			w.children(c, out)
+		default:
+			w.children(c, out)
+		}
+		if out.Tag == "table" {
+			for _, stray := range w.strays(out) {
+				stray.Parent = into
+				into.Children = append(into.Children, stray)
+			}
+		}
+		into.Children = append(into.Children, out)
+	}
+}
+
+// attributes are those of an element with the current state in them.
+func (w *writer) attributes(n ref) []sanitize.Attr {
+	e := &w.d.nodes[n]
+	list := e.attr
+	switch e.kind {
+	case kindText, kindNumber, kindRange:
+		if v, ok := e.attribute("value"); v != e.data || !ok && e.data != "" {
+			list = withAttribute(list, "value", e.data)
+		}
+	case kindCheckbox, kindRadio:
+		list = withFlag(list, "checked", e.has(flagChecked))
+	case kindOption:
+		// An option outside a select has a state too, but nothing to show it.
+		list = withFlag(list, "selected", e.has(flagSelected))
+	}
+	if e.kind == kindText || e.kind == kindTextarea {
+		if _, ok := e.attribute("maxlength"); ok && maxLength(e) == limits.Value {
+			list = withAttribute(list, "maxlength", strconv.Itoa(limits.Value))
+		}
+	}
+	return list
+}
+
+func withFlag(list []sanitize.Attr, name string, on bool) []sanitize.Attr {
+	if !on {
+		return withoutAttribute(list, name)
+	}
+	for i := range list {
+		if list[i].Name == name {
+			return list
+		}
+	}
+	return withAttribute(list, name, "")
+}
+
+// unselected puts the option in front that says that no option is selected, where a parser would select one.
+func (w *writer) unselected(sel ref, out *sanitize.Node) {
+	d := w.d
+	if d.selected(sel) != 0 || displaySize(&d.nodes[sel]) != 1 {
+		return
+	}
+	enabled := false
+	for o := d.nextOption(sel, sel); o != 0 && !enabled; o = d.nextOption(o, sel) {
+		enabled = !d.optionDisabled(o)
+	}
+	if !enabled {
+		return
+	}
+	elements := 0
+	for at := d.after(0, 0); at != 0; at = d.after(at, 0) {
+		switch d.nodes[at].kind {
+		case kindString:
+		case kindSelect:
+			elements += 2 // it may need one too
+		default:
+			elements++
+		}
+	}
+	if elements > limits.Elements {
+		return
+	}
+	out.Children = append(out.Children, &sanitize.Node{Tag: "option", Parent: out, Attr: []sanitize.Attr{
+		{Name: "value", Value: ""}, {Name: "hidden", Value: ""}, {Name: "selected", Value: ""}}})
+}
+
+// strays makes a div of each part of a table that holds what no table part can, takes it out, and returns it for the
+// place before the table. A table that itself is such a part becomes a div where it is.
+func (w *writer) strays(table *sanitize.Node) []*sanitize.Node {
+	if !partHolds(table) {
+		w.irregular = true
+		table.Tag = "div"
+		return nil
+	}
+	var moved []*sanitize.Node
+	var sift func(part *sanitize.Node)
+	sift = func(part *sanitize.Node) {
+		kept := part.Children[:0]
+		for _, c := range part.Children {
+			switch c.Tag {
+			case "thead", "tbody", "tfoot", "tr", "colgroup":
+				if !partHolds(c) {
+					c.Tag = "div"
+					moved = append(moved, c)
+					continue
+				}
+				sift(c)
+			}
+			kept = append(kept, c)
+		}
+		part.Children = kept
+	}
+	sift(table)
+	w.irregular = w.irregular || len(moved) > 0
+	return moved
+}
+
+// partHolds reports whether everything right in a part of a table may stand there.
+func partHolds(part *sanitize.Node) bool {
+	for _, c := range part.Children {
+		fits := false
+		switch part.Tag {
+		case "table":
+			switch c.Tag {
+			case "caption", "colgroup", "thead", "tbody", "tfoot":
+				fits = true
+			}
+		case "thead", "tbody", "tfoot":
+			fits = c.Tag == "tr"
+		case "tr":
+			fits = c.Tag == "td" || c.Tag == "th"
+		case "colgroup":
+			fits = c.Tag == "col"
+		}
+		if !fits && (c.Tag != "" || !blank(c.Text)) {
+			return false
+		}
+	}
+	return true
+}
+
+// blank reports whether s is white space alone.
+func blank(s string) bool {
+	for i := range len(s) {
+		if !isSpace(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// within says what a parser meets inside an element that would close an element around it.
+type within uint8
+
+const (
+	closesP      within = 1 << iota // in button scope (WHATWG HTML section 13.2.4.2)
+	closesLI                        // with nothing but div, p and elements that are not special between
+	closesDD                        // likewise, for dd and dt
+	closesButton                    // in scope
+)
+
+// look goes through the tree from below, makes a div of every element that its content would close, and says what n
+// holds for those around it.
+func (w *writer) look(n *sanitize.Node) within {
+	var in within
+	for _, c := range n.Children {
+		if c.Tag != "" && !c.SVG {
+			in |= w.look(c)
+		}
+	}
+	switch n.Tag {
+	case "p":
+		w.divIf(n, in&closesP != 0)
+	case "li":
+		w.divIf(n, in&closesLI != 0)
+	case "dd", "dt":
+		w.divIf(n, in&closesDD != 0)
+	case "h1", "h2", "h3", "h4", "h5", "h6":
+		for _, c := range n.Children {
+			if heading(c.Tag) {
+				w.divIf(n, true)
+				break
+			}
+		}
+	case "button":
+		w.irregular = w.irregular || in&closesButton != 0
+	}
+	switch n.Tag {
+	case "table", "td", "th", "caption", "select":
+		in = 0
+	case "button":
+		in &^= closesP
+	}
+	if special(n.Tag) {
+		in &^= closesLI | closesDD
+	}
+	switch n.Tag {
+	case "address", "article", "aside", "blockquote", "details", "div", "dl", "fieldset", "figcaption", "figure", "footer",
+		"header", "main", "ol", "p", "section", "summary", "ul", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "hr", "table":
+		in |= closesP
+	case "li":
+		in |= closesP | closesLI
+	case "dd", "dt":
+		in |= closesP | closesDD
+	case "button":
+		in |= closesButton
+	}
+	return in
+}
+
+func (w *writer) divIf(n *sanitize.Node, closed bool) {
+	if closed {
+		n.Tag = "div"
+		w.irregular = true
+	}
+}
+
+func heading(tag string) bool {
+	return len(tag) == 2 && tag[0] == 'h' && tag[1] >= '1' && tag[1] <= '6'
+}
+
+// special tells the elements at which a parser stops looking for an li, dd or dt to close: the special ones (WHATWG HTML
+// section 13.2.4.2) that sanitize lets through, but for div and p.
+func special(tag string) bool {
+	switch tag {
+	case "article", "aside", "blockquote", "button", "caption", "dd", "details", "dl", "dt", "fieldset", "figcaption",
+		"figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "li", "main", "ol", "pre", "section", "select",
+		"summary", "table", "tbody", "td", "textarea", "tfoot", "th", "thead", "tr", "ul":
+		return true
+	}
+	return false
+}
