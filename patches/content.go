@@ -68,15 +68,21 @@ func (d *Document) fate(parent ref, n *sanitize.Node) fate {
 }
 
 // connect does what a browser does when the elements below n have become part of the document: a radio that is checked
-// unchecks the others of its group, in document order, and every select that is n, is around n or is below it settles
-// which of its options is selected.
+// unchecks the others of its group, so that the last of those that came stays, and every select that is n, is around n
+// or is below it settles which of its options is selected.
 func (d *Document) connect(n ref) {
+	var radios []ref
 	for at := d.after(n, n); at != 0; at = d.after(at, n) {
 		switch c := &d.nodes[at]; {
 		case c.kind == kindRadio && c.has(flagChecked):
-			d.check(at, true)
+			radios = append(radios, at)
 		case c.kind == kindSelect:
 			d.settle(at)
+		}
+	}
+	for i := len(radios) - 1; i >= 0; i-- {
+		if d.nodes[radios[i]].has(flagChecked) {
+			d.check(radios[i], true)
 		}
 	}
 	if d.nodes[n].kind != kindOption {
