@@ -35,7 +35,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 // cli is the command line. The flags before the commands hold for all of them.
 type cli struct {
-	CacheDir string `placeholder:"DIR" help:"Keep the compiled engine in DIR, so that the next start is fast (default: a folder of cardrun's in the user's cache folder)."`
+	CacheDir string `placeholder:"DIR" help:"Keep the compiled engine in DIR, so that the next start is fast. Only you may have access to DIR (default: cardrun in the user's cache folder)."`
 	NoCache  bool   `help:"Neither read nor write a compiled engine on disk; every start compiles it."`
 
 	Render renderCmd `cmd:"" help:"Run a card once and print what it shows."`

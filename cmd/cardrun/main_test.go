@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/net/html"
+
+	"example.com/cardrun/limits"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"cardrun": main})
+}
+
+// TestScripts runs the scripts in testdata/script. They know these commands beside testscript's own:
+//
+//	status N PROGRAM ARG…   runs a program that must end with exit status N
+//	json FILE               FILE (or stdout) must be JSON, one value or several
+//	field FILE PATH VALUE   the value at a path such as rounds.0.phase, as compact JSON
+//	page FILE               FILE must be a page that a browser can show and that nothing can run in
+func TestScripts(t *testing.T) {
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := t.TempDir() // the scripts start the engine often; they share its compiled code
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("XDG_CACHE_HOME", cache)
+			e.Setenv("EXAMPLES", examples)
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"status": status, "json": isJSON, "field": field, "page": isPage, "repeat": repeat,
+		},
+	})
+}
+
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N program [args...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("run %s: %v", args[1], err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+	// Whatever a card holds, no control character of it reaches the terminal.
+	for _, stream := range []string{"stdout", "stderr"} {
+		text := strings.NewReplacer("\n", "", "\t", "").Replace(ts.ReadFile(stream))
+		if i := strings.IndexFunc(text, unprintable); i >= 0 {
+			ts.Fatalf("%s holds a control character: %q", stream, text[max(0, i-20):])
+		}
+	}
+}
+
+func isJSON(ts *testscript.TestScript, neg bool, args []string) {
+	d := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	n := 0
+	for ; d.More(); n++ {
+		var v any
+		ts.Check(d.Decode(&v))
+	}
+	if n == 0 {
+		ts.Fatalf("%s is empty", args[0])
+	}
+}
+
+func field(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: field file path value")
+	}
+	var v any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &v))
+	for step := range strings.SplitSeq(args[1], ".") {
+		switch at := v.(type) {
+		case map[string]any:
+			v = at[step]
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i >= len(at) {
+				ts.Fatalf("%s: no item %s of %d", args[1], step, len(at))
+			}
+			v = at[i]
+		default:
+			ts.Fatalf("%s: nothing at %s", args[1], step)
+		}
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	ts.Check(e.Encode(v))
+	if got := strings.TrimSpace(b.String()); (got == args[2]) == neg {
+		ts.Fatalf("%s is %s, want %s", args[1], got, args[2])
+	}
+}
+
+// isPage reads a page as a browser does: the policy must forbid everything but the one style sheet, whose hash must be
+// that of the text in the style element, and there must be nothing that runs or loads.
+func isPage(ts *testscript.TestScript, neg bool, args []string) {
+	root, err := html.Parse(strings.NewReader(ts.ReadFile(args[0])))
+	ts.Check(err)
+	policy, style, styles := "", "", 0
+	for n := range root.Descendants() {
+		if n.Type != html.ElementNode {
+			continue
+		}
+		switch n.Data {
+		case "script", "link", "iframe", "img", "a", "form", "object", "embed", "base":
+			ts.Fatalf("the page holds <%s>", n.Data)
+		case "style":
+			styles++
+			style = n.FirstChild.Data
+		case "meta":
+			if attr(n, "http-equiv") == "Content-Security-Policy" {
+				policy = attr(n, "content")
+			}
+		}
+		for _, a := range n.Attr {
+			if strings.HasPrefix(a.Key, "on") || a.Key == "style" || a.Key == "src" || a.Key == "href" {
+				ts.Fatalf("the page holds the attribute %s", a.Key)
+			}
+		}
+	}
+	sum := sha256.Sum256([]byte(style))
+	want := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
+	if styles != 1 || policy != want {
+		ts.Fatalf("%d style elements, policy %q, want %q", styles, policy, want)
+	}
+}
+
+func attr(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// repeat writes a text N times between a prefix and a suffix: repeat N FILE PREFIX TEXT SUFFIX.
+func repeat(ts *testscript.TestScript, neg bool, args []string) {
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(args[2]+strings.Repeat(args[3], n)+args[4]), 0o644))
+}
+
+func TestTerminalSafe(t *testing.T) {
+	for in, want := range map[string]string{
+		"a\nb\tc":            "a\nb\tc",
+		"\x1b[31m\x07\r":     `\u{1b}[31m\u{7}\u{d}`,
+		"\u009b2J\u0085\x7f": `\u{9b}2J\u{85}\u{7f}`,
+		"a\u202eb\u2066":     `a\u{202e}b\u{2066}`,
+		"\ufeff\u2028":       `\u{feff}\u{2028}`,
+		"👨\u200d👩 × é":       "👨\u200d👩 × é",
+		"\xff":               "\ufffd",
+		"\U000e0041":         `\u{e0041}`,
+	} {
+		if got := terminalSafe(in); got != want {
+			t.Errorf("terminalSafe(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if got, want := lineSafe("a\nb\t"), `a\u{a}b\u{9}`; got != want {
+		t.Errorf("lineSafe: got %q, want %q", got, want)
+	}
+}
+
+// jsonSafe changes no value, and leaves no character that a terminal acts on.
+func FuzzJSONSafe(f *testing.F) {
+	f.Add("\u009b\u202e\x7f\U000e0041\u2028 plain <é> \x00\n")
+	f.Fuzz(func(t *testing.T, s string) {
+		s = strings.ToValidUTF8(s, "")
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "\t")
+		if err := e.Encode(map[string]any{s: []any{s, 1.5, nil}}); err != nil {
+			t.Fatal(err)
+		}
+		safe := jsonSafe(b.Bytes())
+		var before, after any
+		if json.Unmarshal(b.Bytes(), &before) != nil || json.Unmarshal(safe, &after) != nil {
+			t.Fatalf("%q is no JSON", safe)
+		}
+		want, _ := json.Marshal(before)
+		if got, _ := json.Marshal(after); !bytes.Equal(got, want) {
+			t.Fatalf("%q became %q", want, got)
+		}
+		if text := regexp.MustCompile(`[\n\t]`).ReplaceAllString(string(safe), ""); strings.IndexFunc(text, unprintable) >= 0 {
+			t.Fatalf("%q", safe)
+		}
+	})
+}
+
+// The style element's text is what a browser hashes, whatever the style sheet holds.
+func TestStyleText(t *testing.T) {
+	for in, want := range map[string]string{
+		"a\r\nb\rc": "a\nb\nc",
+		"\x00":      "\ufffd",
+		"p::after { content: \"</style><script>\" }": `p::after { content: "<\/style><script>" }`,
+		"@media (width < 40em) {}":                   "@media (width < 40em) {}",
+	} {
+		if got := styleText(in); got != want {
+			t.Errorf("styleText(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// A card's fault has the form that editors and build tools read.
+func TestFindingLine(t *testing.T) {
+	c := &checkCmd{}
+	got, err := c.print("a\x1b.json", []limits.Diagnostic{
+		{Severity: "error", Code: limits.IDInvalid, Field: "html", Line: 2, Column: 7, Message: "bad\nid \u202e"},
+		{Severity: "error", Code: limits.FieldUnknown, Field: "\x1b[2J", Message: "m"},
+	})
+	want := "a\\u{1b}.json:html:2:7: error: id_invalid: bad\\u{a}id \\u{202e}\na\\u{1b}.json:\\u{1b}[2J::: error: field_unknown: m\n"
+	if err != nil || string(got) != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
