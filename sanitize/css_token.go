@@ -98,7 +98,7 @@ func (c *cssChecker) tokenize() bool {
 			whole = false
 		case css.URLToken, css.BadURLToken:
 			c.forbidden(t.offset, "url() is not allowed; draw with plain colors, gradients and borders")
-			continue
+			t.kind = kindString // so that nothing more is said about what holds it
 		case css.CDOToken, css.CDCToken:
 			c.forbidden(t.offset, "<!-- and --> are not allowed; leave them out")
 			continue

@@ -32,7 +32,7 @@ func shorten(found []limits.Diagnostic) []limits.Diagnostic {
 	if len(found) <= maxDiagnostics {
 		return found
 	}
-	slices.SortStableFunc(found, func(a, b limits.Diagnostic) int { return rank(a) - rank(b) })
+	found = byRank(found)
 	rest := found[maxDiagnostics:]
 	last := rest[0]
 	last.Message = fmt.Sprintf("and %d more findings like those before", len(rest))
@@ -42,11 +42,22 @@ func shorten(found []limits.Diagnostic) []limits.Diagnostic {
 	return append(found, last)
 }
 
-func rank(d limits.Diagnostic) int {
-	if d.Severity == limits.SeverityError {
-		return 0
+// byRank puts errors before warnings, and of each the first with its code before others, so that no kind is cut off.
+func byRank(found []limits.Diagnostic) []limits.Diagnostic {
+	var ranked [4][]limits.Diagnostic
+	seen := make(map[limits.Code]bool)
+	for _, d := range found {
+		rank := 0
+		if d.Severity != limits.SeverityError {
+			rank = 2
+		}
+		if seen[d.Code] {
+			rank++
+		}
+		seen[d.Code] = true
+		ranked[rank] = append(ranked[rank], d)
 	}
-	return 1
+	return slices.Concat(ranked[:]...)
 }
 
 // places turns offsets that mostly grow into lines and columns as limits.Position gives them, reading a source once.
