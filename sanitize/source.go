@@ -19,6 +19,7 @@ const mark = "data-source-tag"
 type tag struct {
 	name       string // lower case
 	start, end int    // byte offsets of < and behind >
+	nameEnd    int    // byte offset behind the name, which may be spelled longer or shorter than it is
 }
 
 // startTags finds the start tags of a source, as the parser's tokenizer does. Where the parser would be inside SVG or
@@ -55,7 +56,11 @@ func startTags(source string) []tag {
 			}
 			continue
 		}
-		tags = append(tags, tag{name, start, offset})
+		nameEnd := start + 1
+		for nameEnd < offset && !isSpace(source[nameEnd]) && source[nameEnd] != '/' && source[nameEnd] != '>' {
+			nameEnd++
+		}
+		tags = append(tags, tag{name, start, offset, nameEnd})
 		if foreign() && breaksOut[name] {
 			for foreign() {
 				modes = modes[:len(modes)-1]
@@ -84,10 +89,9 @@ func marked(source string, tags []tag) string {
 	b.Grow(len(source) + 16*len(tags))
 	done := 0
 	for i, t := range tags {
-		at := t.start + 1 + len(t.name)
-		b.WriteString(source[done:at])
+		b.WriteString(source[done:t.nameEnd])
 		b.WriteString(" " + mark + `="` + strconv.Itoa(i) + `"`)
-		done = at
+		done = t.nameEnd
 	}
 	b.WriteString(source[done:])
 	return b.String()
@@ -110,7 +114,7 @@ func numberOf(n *html.Node, tags []tag) int {
 func attributeOffset(source string, t tag, name string) int {
 	raw := source[t.start:t.end]
 	name = asciiLower(name)
-	for i := 1 + len(t.name); i < len(raw); {
+	for i := t.nameEnd - t.start; i < len(raw); {
 		if isSpace(raw[i]) || raw[i] == '/' {
 			i++
 			continue
