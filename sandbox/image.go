@@ -22,26 +22,27 @@ const (
 	// input snapshot with its event.
 	bufferSize = 64 << 10
 
-	// warmHeap and warmStack are cleared by hand at a restore, since their pages are in use again in the next round;
-	// what lies beyond goes back to the kernel, which costs a page fault when it is wanted again.
-	warmHeap  = 256 << 10
-	warmStack = 64 << 10
+	// The parts of a zero range that ordinary cards use are cleared by hand at a restore, since their pages are in use
+	// again in the next round. What lies beyond goes back to the kernel, which costs a page fault when it is wanted again.
+	warmHeap   = 64 << 10
+	warmStack  = 32 << 10
+	warmBuffer = 8 << 10
 )
 
 // image is linear memory as it is after boot, and the addresses in it that the host keeps. It is the whole state of a
 // guest: between calls the stack pointer is back at its start, fuel is set anew, and the table never changes.
 type image struct {
-	size  int   // of the memory
-	runs  []run // what is not zero
-	holes []span
-	end   int // past the last page that is not zero
+	size int      // of the memory
+	runs []extent // what is not zero
+	warm []span   // zero, and likely to have been used
+	cold []span   // zero, and likely untouched
 
 	runtime, context         uint32 // JSRuntime, JSContext
 	buffer                   uint32 // bufferSize bytes
 	enter, leave, describeFn uint64 // the prelude's functions; they live as long as the image
 }
 
-type run struct {
+type extent struct {
 	at   int
 	data []byte
 }
@@ -207,34 +208,51 @@ func (m *image) argument(i *instance, v uint64) uint64 {
 	return uint64(m.buffer + bufferArgument)
 }
 
-// capture copies what is not zero.
+// capture copies what is not zero and lists what is.
 func (m *image) capture(i *instance) {
 	m.size = i.mem.size
+	clear(i.mem.buf[m.buffer : m.buffer+bufferSize])
+	clear(i.mem.buf[stackLow:stackHigh]) // only what finished calls left
 	zero := make([]byte, kernelPage)
 	for at := 0; at < m.size; at += kernelPage {
 		page := i.mem.buf[at : at+kernelPage]
-		if at >= stackLow && at < stackHigh || bytes.Equal(page, zero) {
-			continue // on the stack stands only what finished calls left
+		if bytes.Equal(page, zero) {
+			continue
 		}
 		if n := len(m.runs); n > 0 && m.runs[n-1].at+len(m.runs[n-1].data) == at {
 			m.runs[n-1].data = append(m.runs[n-1].data, page...)
 		} else {
-			m.runs = append(m.runs, run{at, bytes.Clone(page)})
+			m.runs = append(m.runs, extent{at, bytes.Clone(page)})
 		}
-		m.end = at + kernelPage
 	}
-	// What lies between the runs, but for the stack.
 	at := 0
-	for _, r := range m.runs {
-		m.addHole(at, min(r.at, stackLow))
-		m.addHole(max(at, stackHigh), r.at)
+	for _, r := range append(m.runs, extent{at: m.size}) {
+		if at < r.at {
+			m.addZero(span{at, r.at})
+		}
 		at = r.at + len(r.data)
 	}
 }
 
-func (m *image) addHole(low, high int) {
-	if low < high {
-		m.holes = append(m.holes, span{low, high})
+// addZero lists a range between runs, in its warm and cold parts. The stack is used from its top, all else from the start.
+func (m *image) addZero(s span) {
+	warm := span{s.low, min(s.low+warmHeap, s.high)}
+	switch buffer := int(m.buffer); {
+	case s.low < stackHigh && s.high > stackLow:
+		// The stack, and whatever zero pages lie around it.
+		warm = span{stackHigh - warmStack, min(stackHigh, s.high)}
+	case s.high <= stackLow:
+		warm = span{s.low, s.low} // the binary's own stack, which nobody uses any more
+	case s.low >= buffer && s.high <= buffer+bufferSize:
+		warm.high = min(s.low+warmBuffer, s.high)
+	}
+	for _, cold := range []span{{s.low, warm.low}, {warm.high, s.high}} {
+		if cold.low < cold.high {
+			m.cold = append(m.cold, cold)
+		}
+	}
+	if warm.low < warm.high {
+		m.warm = append(m.warm, warm)
 	}
 }
 
@@ -255,14 +273,12 @@ func (m *image) restore(i *instance) {
 	for _, r := range m.runs {
 		copy(buf[r.at:], r.data)
 	}
-	for _, h := range m.holes {
-		clear(buf[h.low:h.high])
+	for _, s := range m.warm {
+		clear(buf[s.low:s.high])
 	}
-	clear(buf[stackHigh-warmStack : stackHigh])
-	i.mem.discard(stackLow, stackHigh-warmStack)
-	warm := min(m.end+warmHeap, m.size)
-	clear(buf[m.end:warm])
-	i.mem.discard(warm, m.size)
+	for _, s := range m.cold {
+		i.mem.discard(s.low, s.high)
+	}
 }
 
 // seed sets Math.random's state (an xorshift64*, which must not be zero) from any 64 bits, spread by splitmix64 so that

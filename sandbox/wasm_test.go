@@ -1,0 +1,172 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"testing"
+)
+
+func TestLEB128(t *testing.T) {
+	for _, v := range []uint32{0, 1, 63, 64, 127, 128, 16383, 16384, 1<<31 - 1, 1 << 31, math.MaxUint32} {
+		r := reader{b: appendU32(nil, v)}
+		if got := r.u32(); got != v || r.bad || r.p != len(r.b) {
+			t.Errorf("%d came back as %d from %x", v, got, r.b)
+		}
+	}
+	for v, want := range map[int32]string{
+		0: "\x00", 1: "\x01", -1: "\x7f", 63: "\x3f", 64: "\xc0\x00", -64: "\x40", -65: "\xbf\x7f", 165408: "\xa0\x8c\x0a",
+		math.MaxInt32: "\xff\xff\xff\xff\x07", math.MinInt32: "\x80\x80\x80\x80\x78",
+	} {
+		if got := appendS32(nil, v); string(got) != want {
+			t.Errorf("%d is %x, want %x", v, got, want)
+		}
+	}
+	for _, bad := range []string{"", "\x80", "\xff\xff\xff\xff\x1f", "\x80\x80\x80\x80\x80\x00"} {
+		r := reader{b: []byte(bad)}
+		if v := r.u32(); v != 0 || !r.bad {
+			t.Errorf("%x read as %d", bad, v)
+		}
+	}
+}
+
+func TestModuleRoundTrip(t *testing.T) {
+	wasm, err := original()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections, err := readModule(wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The binary writes sizes in five bytes, we in as few as it takes: read back, it is the same.
+	again, err := readModule(writeModule(sections))
+	if err != nil || len(again) != len(sections) {
+		t.Fatal(err, len(again), len(sections))
+	}
+	for i := range again {
+		if again[i].id != sections[i].id || !bytes.Equal(again[i].body, sections[i].body) {
+			t.Errorf("section %d differs", i)
+		}
+	}
+}
+
+// TestCutShort reads the module cut at many places: an error each time, never a panic.
+func TestCutShort(t *testing.T) {
+	wasm, err := original()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; n < len(wasm); n += 1 + n/3 {
+		if _, err := adapt(wasm[:n], true); err == nil {
+			t.Errorf("the first %d bytes were accepted", n)
+		}
+	}
+}
+
+func TestInstructions(t *testing.T) {
+	for _, c := range []struct {
+		name, code string
+		sub        uint32
+	}{
+		{"unreachable", "\x00", 0}, {"nop", "\x01", 0}, {"block", "\x02\x40", 0}, {"loop with a type index", "\x03\x80\x01", 0}, {"if", "\x04\x7f", 0},
+		{"else", "\x05", 0}, {"end", "\x0b", 0}, {"br", "\x0c\x05", 0}, {"br_if", "\x0d\x81\x01", 0}, {"br_table", "\x0e\x02\x00\x81\x00\x05", 0},
+		{"return", "\x0f", 0}, {"call", "\x10\xff\x07", 0}, {"call_indirect", "\x11\x03\x00", 0}, {"drop", "\x1a", 0}, {"select", "\x1b", 0},
+		{"select t", "\x1c\x01\x7f", 0}, {"local.get", "\x20\x00", 0}, {"global.set", "\x24\x01", 0}, {"table.get", "\x25\x00", 0},
+		{"i32.load", "\x28\x02\x90\x01", 0}, {"i64.store32", "\x3e\x02\x00", 0}, {"memory.size", "\x3f\x00", 0}, {"memory.grow", "\x40\x00", 0},
+		{"i32.const", "\x41\x80\x80\x80\x80\x78", 0}, {"i64.const", "\x42\x80\x80\x80\x80\x80\x80\x80\x80\x80\x7f", 0}, {"f32.const", "\x43\x02\x03\x0b\x10", 0},
+		{"f64.const", "\x44\x03\x03\x03\x03\x03\x03\x03\x03", 0}, {"i32.eqz", "\x45", 0}, {"i64.extend32_s", "\xc4", 0}, {"ref.null", "\xd0\x70", 0},
+		{"ref.is_null", "\xd1", 0}, {"ref.func", "\xd2\x85\x01", 0}, {"trunc_sat", "\xfc\x07", 7}, {"memory.init", "\xfc\x08\x01\x00", 8}, {"data.drop", "\xfc\x09\x01", 9},
+		{"memory.copy", "\xfc\x0a\x00\x00", 10}, {"memory.fill", "\xfc\x0b\x00", 11}, {"table.init", "\xfc\x0c\x00\x00", 12}, {"table.copy", "\xfc\x0e\x00\x00", 14},
+		{"table.grow", "\xfc\x0f\x00", 15}, {"table.fill", "\xfc\x11\x00", 17},
+	} {
+		r := reader{b: []byte(c.code + "\x0b")}
+		op, sub, err := r.instruction()
+		if err != nil || op != c.code[0] || sub != c.sub || r.p != len(c.code) {
+			t.Errorf("%s: op %#x %d, %d of %d bytes, %v", c.name, op, sub, r.p, len(c.code), err)
+		}
+		for n := range len(c.code) {
+			r := reader{b: []byte(c.code[:n])}
+			if _, _, err := r.instruction(); !errors.Is(err, errWasm) {
+				t.Errorf("%s cut to %d bytes: %v", c.name, n, err)
+			}
+		}
+	}
+	for _, unknown := range []string{"\x06", "\x12", "\x1d", "\x27", "\xc5", "\xd3", "\xfb", "\xfd", "\xff", "\xfc\x12", "\xfc\xff\x01"} {
+		r := reader{b: []byte(unknown + "\x00\x00\x00")}
+		if _, _, err := r.instruction(); !errors.Is(err, errWasm) {
+			t.Errorf("opcode %x: %v", unknown, err)
+		}
+	}
+	r := reader{b: []byte("\x0e\xff\xff\xff\xff\x0f\x00")} // a br_table of four billion labels
+	if _, _, err := r.instruction(); !errors.Is(err, errWasm) {
+		t.Error(err)
+	}
+}
+
+func TestAdaptFunction(t *testing.T) {
+	const check = "\x23\x01\x41\x01\x6b\x24\x01\x23\x01\x41\x00\x48\x04\x40\x41\x7f\x10\x06\x1a\x0b"
+	for _, c := range []struct {
+		name, in, out string
+		grows         int
+	}{
+		{"nothing", "\x00\x0b", "\x00\x0b", 0},
+		{"locals stay", "\x01\x03\x7f\x20\x03\x1a\x0b", "\x01\x03\x7f\x20\x03\x1a\x0b", 0},
+		{"loop", "\x00\x03\x40\x0c\x00\x0b\x0b", "\x00\x03\x40" + check + "\x0c\x00\x0b\x0b", 0},
+		{"loop in loop", "\x00\x03\x40\x03\x7f\x0b\x1a\x0b\x0b", "\x00\x03\x40" + check + "\x03\x7f" + check + "\x0b\x1a\x0b\x0b", 0},
+		{"a constant that looks like a loop", "\x00\x41\x03\x1a\x0b", "\x00\x41\x03\x1a\x0b", 0},
+		{"copy", "\x00\x20\x00\xfc\x0a\x00\x00\x0b", "\x00\x20\x00\x10\xff\x07\xfc\x0a\x00\x00\x0b", 0},
+		{"fill behind a loop", "\x00\x03\x40\xfc\x0b\x00\x0b\x0b", "\x00\x03\x40" + check + "\x10\xff\x07\xfc\x0b\x00\x0b\x0b", 0},
+		{"grow", "\x00\x40\x00\x40\x00\x0b", "\x00\x40\x00\x40\x00\x0b", 2},
+	} {
+		grows, out, err := adaptFunction([]byte(c.in), 1023, true)
+		if err != nil || string(out) != c.out || grows != c.grows {
+			t.Errorf("%s: %x, want %x; %d grows, %v", c.name, out, c.out, grows, err)
+		}
+		if _, out, err := adaptFunction([]byte(c.in), 1023, false); err != nil || string(out) != c.in {
+			t.Errorf("%s without fuel: %x, %v", c.name, out, err)
+		}
+	}
+}
+
+// TestAdaptRefusesAnotherBinary changes what adaptation relies on, one thing at a time.
+func TestAdaptRefusesAnotherBinary(t *testing.T) {
+	wasm, err := original()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		id   byte
+		edit func([]byte) []byte
+	}{
+		{"memory", secMemory, func([]byte) []byte { return []byte{1, 0, 4} }},
+		{"stack pointer", secGlobal, func(b []byte) []byte { return append(bytes.Clone(b[:4]), 0x80, 0x80, 0x04, opEnd) }},
+		{"code cut", secCode, func(b []byte) []byte { return b[:len(b)-1] }},
+	} {
+		sections, err := readModule(wasm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range sections {
+			if sections[i].id == c.id {
+				sections[i].body = c.edit(sections[i].body)
+			}
+		}
+		if _, err := adapt(writeModule(sections), true); err == nil {
+			t.Errorf("%s: accepted", c.name)
+		}
+	}
+}
+
+func FuzzAdapt(f *testing.F) {
+	f.Add([]byte("\x00\x03\x40\x0c\x00\x0b\x0b"))
+	f.Add([]byte("\x01\x03\x7f\x20\x03\xfc\x0a\x00\x00\x0b"))
+	f.Fuzz(func(t *testing.T, code []byte) {
+		_, out, err := adaptFunction(code, 7, true)
+		if err == nil && len(out) < len(code) {
+			t.Errorf("%x became %x", code, out)
+		}
+		_, _ = readModule(append([]byte("\x00asm\x01\x00\x00\x00"), code...))
+	})
+}
