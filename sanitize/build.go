@@ -154,6 +154,9 @@ func fateOf(tag, namespace string) fate {
 // attribute adds to e what an attribute of n becomes.
 func (b *builder) attribute(e *Node, n *html.Node, a html.Attribute) {
 	name := fullName(a)
+	if b.from != nil && name == mark {
+		return
+	}
 	if e.Tag == "select" && !e.SVG && name == "multiple" {
 		b.changed = true
 		b.fail(n, name, limits.ControlUnsupported, "<select multiple> is not supported; use a group of checkboxes")

@@ -152,16 +152,19 @@ func place(source string, tags []tag, sure []fault) []limits.Diagnostic {
 		nodes := b.build(noteTags(parsed, tags, seen))
 		b.faults = append(b.faults, treeFaults(count(nodes), b.from)...)
 		b.faults = append(b.faults, dangling(nodes, b.from)...)
+		last, offsets := -1, map[string]int(nil)
 		for _, f := range b.faults {
-			if f.attr == mark {
-				continue
-			}
 			offset := -1
 			if f.at != nil {
 				if i := numberOf(f.at, tags); i >= 0 {
 					offset = tags[i].start
 					if f.attr != "" {
-						offset = attributeOffset(source, tags[i], f.attr)
+						if i != last {
+							last, offsets = i, attributeOffsets(source, tags[i])
+						}
+						if at, ok := offsets[asciiLower(f.attr)]; ok {
+							offset = at
+						}
 					}
 				}
 			}

@@ -109,11 +109,11 @@ func numberOf(n *html.Node, tags []tag) int {
 	return -1
 }
 
-// attributeOffset finds where an attribute's name stands in a start tag of the source (WHATWG HTML sections 13.2.5.32 to
-// 13.2.5.40); it is the tag's own offset where there is no such attribute.
-func attributeOffset(source string, t tag, name string) int {
+// attributeOffsets finds where the attributes' names stand in a start tag of the source (WHATWG HTML sections 13.2.5.32 to
+// 13.2.5.40), by their names in lower case; of one that stands there twice, the first counts.
+func attributeOffsets(source string, t tag) map[string]int {
+	offsets := make(map[string]int)
 	raw := source[t.start:t.end]
-	name = asciiLower(name)
 	for i := t.nameEnd - t.start; i < len(raw); {
 		if isSpace(raw[i]) || raw[i] == '/' {
 			i++
@@ -127,8 +127,9 @@ func attributeOffset(source string, t tag, name string) int {
 		for i < len(raw) && !isSpace(raw[i]) && raw[i] != '/' && raw[i] != '>' && raw[i] != '=' {
 			i++
 		}
-		if asciiLower(raw[start:i]) == name {
-			return t.start + start
+		name := asciiLower(plain(raw[start:i]))
+		if _, twice := offsets[name]; !twice {
+			offsets[name] = t.start + start
 		}
 		for i < len(raw) && isSpace(raw[i]) {
 			i++
@@ -155,5 +156,5 @@ func attributeOffset(source string, t tag, name string) int {
 			i++
 		}
 	}
-	return t.start
+	return offsets
 }
