@@ -163,7 +163,8 @@ func TestIDIsOfTheSource(t *testing.T) {
 	if len(seen) != 5 {
 		t.Errorf("%d ids", len(seen))
 	}
-	if sample(nil).ID() != sample(nil).ID() {
+	one, two := sample(nil), sample(nil)
+	if one.ID() != two.ID() {
 		t.Error("equal sources have two ids")
 	}
 }

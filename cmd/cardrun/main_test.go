@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/net/html"
 
+	"example.com/cardrun"
 	"example.com/cardrun/limits"
 )
 
@@ -35,7 +36,15 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cache := t.TempDir() // the scripts start the engine often; they share its compiled code
+	// The scripts start the engine often. They share its compiled code, which is there before the first of them runs.
+	cache := t.TempDir()
+	r, err := cardrun.New(t.Context(), cardrun.Options{Workers: 1, CacheDir: filepath.Join(cache, "cardrun")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
