@@ -138,8 +138,8 @@ func TestBudgetsR100R103(t *testing.T) {
 		{limits.Timeout, "'x'.repeat(1e6).replace(/x/g, () => { for (;;); })"},
 		{limits.Timeout, "JSON.stringify({toJSON() { for (;;); }})"},
 		{limits.Timeout, "let b = 3n ** 200000n; for (;;) b * b"},
-		{limits.Memory, "const a = []; for (;;) a.push(new Array(1000).fill(0))"},
-		{limits.Memory, "const a = []; try { for (;;) a.push(new Array(1000).fill(0)) } catch {} finally { a.length = 0 } out = 'survived'"},
+		{limits.Memory, "const a = []; for (;;) a.push(new Uint8Array(1e6))"},
+		{limits.Memory, "const a = []; try { for (;;) a.push(new Uint8Array(1e6)) } catch {} finally { a.length = 0 } out = 'survived'"},
 		{limits.Memory, "let s = 'x'; for (;;) s += s"},
 		{limits.Memory, "new ArrayBuffer(2**31 - 1)"},
 		{limits.Memory, "try { new Uint8Array(40e6) } catch {} out = 'survived'"},
@@ -353,7 +353,7 @@ func TestGrownAndTrappedInstancesAreReplaced(t *testing.T) {
 	for i, script := range []string{
 		"let a = new Uint8Array(8 << 20); out = 1",
 		"for (;;);",
-		"const a = []; for (;;) a.push(new Array(1000).fill(0))",
+		"const a = []; for (;;) a.push(new Uint8Array(1e6))",
 		"for (let i = 0; i < 257; i++) queueMicrotask(() => 0)",
 	} {
 		_, _, _ = run(t, e, Activation{}, script)
