@@ -35,13 +35,16 @@ func Card(html string) (HTML, []limits.Diagnostic) {
 	b := builder{card: true}
 	nodes := b.build(parsed)
 	built := nodes
-	nodes, ok := settle(source, nodes, b.changed)
+	nodes, same, ok := settle(source, nodes, b.changed)
 	if !ok {
 		b.faults = append(b.faults, fault{limits.SeverityError, limits.ElementForbidden, nil, "", unsettledText})
 		nodes = built
 	}
 	b.faults = append(b.faults, treeFaults(count(nodes), nil)...)
 	b.faults = append(b.faults, dangling(nodes, nil)...)
+	if len(b.faults) == 0 && same {
+		return HTML{nodes}, nil // no tag was passed over, or it would be missing from the text
+	}
 	tags := startTags(source)
 	if len(b.faults) == 0 && !ignored(tags, nodes) {
 		return HTML{nodes}, nil

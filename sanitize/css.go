@@ -48,6 +48,7 @@ func CSS(source string) (Stylesheet, []limits.Diagnostic) {
 		c.report(limits.SeverityError, limits.FieldLength, 0, "css is too long; the limit is %d characters", limits.CSSLength)
 		return Stylesheet{}, c.found
 	}
+	c.tokens = make([]cssToken, 0, min(len(c.source)/3, 4096))
 	c.checkBreakouts()
 	var rules []cssRule
 	if c.tokenize() {

@@ -35,7 +35,7 @@ func Fragment(html string) (HTML, error) {
 		}
 		return fail(limits.Cut(id, limits.IDLength), f.message)
 	}
-	nodes, ok := settle(source, nodes, b.changed)
+	nodes, _, ok := settle(source, nodes, b.changed)
 	if !ok {
 		return fail("", unsettledText)
 	}
