@@ -128,7 +128,8 @@ func (d *Document) setValue(n ref, s string) {
 		c.data = s
 		c.set(flagDirty, true)
 	case kindCheckbox, kindRadio, kindButton:
-		c.setAttribute("value", s)
+		// Line ends are those of a parsed attribute, so that the markup can say it.
+		c.setAttribute("value", normalizeNewlines(s))
 	case kindSelect:
 		d.choose(n, d.match(n, s, false))
 	}

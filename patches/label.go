@@ -85,11 +85,11 @@ func (l *layout) label(n ref) {
 			before, after = after, ""
 		}
 		l.breakLine()
-		l.control(target, before, after)
+		l.labelled(target, before, after)
 		return
 	}
 	if l.wraps != nil {
-		if target := l.d.labelled(n); target != 0 {
+		if target := l.d.target(n); target != 0 {
 			for _, label := range l.labels[target] {
 				if label == n {
 					l.moved = true
@@ -101,8 +101,8 @@ func (l *layout) label(n ref) {
 	l.children(n)
 }
 
-// labelled is the element that a label's for attribute names, or 0.
-func (d *Document) labelled(label ref) ref {
+// target is the element that a label's for attribute names, or 0.
+func (d *Document) target(label ref) ref {
 	id, ok := d.nodes[label].attribute("for")
 	if !ok {
 		return 0
@@ -152,14 +152,14 @@ func (l *layout) value(n ref) {
 		l.breakLine()
 	}
 	if e := &l.d.nodes[n]; e.kind == kindCheckbox || e.kind == kindRadio {
-		l.control(n, "", name)
+		l.labelled(n, "", name)
 		return
 	}
-	l.control(n, name, "")
+	l.labelled(n, name, "")
 }
 
-// control lays out a control with its name and what follows it in its label.
-func (l *layout) control(n ref, name, after string) {
+// labelled lays out a control with its name and what follows it in its label.
+func (l *layout) labelled(n ref, name, after string) {
 	d := l.d
 	e := &d.nodes[n]
 	value := ""
@@ -184,7 +184,7 @@ func (l *layout) control(n ref, name, after string) {
 		lines = []string{strings.Join(lines, " ")}
 	}
 	if lines[0] != "" {
-		l.raw(lines[0])
+		l.control(lines[0])
 	}
 	for _, line := range lines[1:] {
 		// The further lines of a textarea stand under its first.
@@ -209,15 +209,19 @@ func b2i(b bool) int {
 func (l *layout) button(n ref) {
 	d := l.d
 	if stripAndCollapse(d.textContent(n)) != "" {
+		if len(l.line) > 0 && wordy(l.line[len(l.line)-1]) {
+			l.space = true
+		}
 		l.enclose("[", n, "]")
+		l.box = true
 		return
 	}
 	e := &d.nodes[n]
 	for _, a := range [...]string{"aria-label", "title", "value"} {
 		if v, _ := e.attribute(a); stripAndCollapse(v) != "" {
-			l.raw("[" + stripAndCollapse(v) + "]")
+			l.control("[" + stripAndCollapse(v) + "]")
 			return
 		}
 	}
-	l.raw("[button]")
+	l.control("[button]")
 }

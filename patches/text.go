@@ -35,6 +35,7 @@ type layout struct {
 	// indent goes before each line; first, unless empty, before the next one instead.
 	indent, first string
 	space         bool // a white space is due if anything follows in the line
+	box           bool // the line ends with a control, which is set off from words and other controls
 	pre           int  // how many pre elements are around
 	inline        int  // how many elements are around that keep everything in one line
 	cell          bool // within a table cell: a table's cells are laid out in its line
@@ -155,11 +156,25 @@ func (l *layout) text(s string) {
 
 // raw writes s as it is, after the white space that is due.
 func (l *layout) raw(s string) {
-	if l.space && len(l.line) > 0 {
+	if len(l.line) > 0 && (l.space || l.box && wordy(s[0])) {
 		l.line = append(l.line, ' ')
 	}
-	l.space = false
+	l.space, l.box = false, false
 	l.line = append(l.line, s...)
+}
+
+// control writes s, which stands for a control or the like.
+func (l *layout) control(s string) {
+	if len(l.line) > 0 && wordy(l.line[len(l.line)-1]) {
+		l.space = true
+	}
+	l.raw(s)
+	l.box = true
+}
+
+// wordy tells the bytes that a control's text does not stand next to without a space.
+func wordy(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 || c == '[' || c == ']' || c == '(' || c == ')'
 }
 
 // enclose writes the content of n between two marks, in the line.
@@ -174,7 +189,7 @@ func (l *layout) enclose(open string, n ref, shut string) {
 		l.line = append(l.line[:start], l.line[start+1:]...)
 	}
 	l.line = append(l.line, shut...)
-	l.space = false
+	l.space, l.box = false, false
 }
 
 // breakLine ends the line unless it is empty.
@@ -201,7 +216,7 @@ func (l *layout) flush() {
 		l.out = l.out[:len(l.out)-1]
 	}
 	l.out = append(l.out, '\n')
-	l.line, l.space = l.line[:0], false
+	l.line, l.space, l.box = l.line[:0], false, false
 }
 
 // list lays out the items of a list, an ordered one's with their numbers (WHATWG HTML section 4.4.5).

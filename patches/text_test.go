@@ -66,12 +66,12 @@ func TestTextControls(t *testing.T) {
 	expectLines(t, "<label for=s>Unit</label><select id=s><option value=1>km<option value=2 selected label=Miles>mi</select>", "Unit: Miles")
 	expectLines(t, "<label for=s>Unit</label><select id=s><option>km</select>", "Unit:", value("s", "?"))
 	expectLines(t, "<label for=a>Notes</label><textarea id=a>one\ntwo\n\nthree\n</textarea><p>x</p>", "Notes: one\n  two\n\n  three\nx")
-	expectLines(t, "<button><b>Go</b> now</button><button aria-label=Close></button><button></button>", "[Go now][Close][button]")
+	expectLines(t, "<button><b>Go</b> now</button><button aria-label=Close></button><button></button>", "[Go now] [Close] [button]")
 	expectLines(t, "<label for=p>Done</label><progress id=p value=3 max=10></progress><label>Load <meter value=0.7></meter></label><meter min=0 max=10 value=12></meter><progress></progress>",
 		"Done: 30%\nLoad: 0.7 10 of 10 …")
 	expectLines(t, "<label for=o>Total</label><output id=o>5</output>", "Total: 5")
-	expectLines(t, "<label for=a>A</label><input id=a hidden value=1><div hidden><label for=b>B</label></div><input id=b value=2>", "A\n2")
-	expectLines(t, "<fieldset><legend>Plan</legend><label for=b>x</label><button id=b>Go</button></fieldset>", "Plan\nx[Go]")
+	expectLines(t, "<label for=a>A</label><input id=a hidden value=1><div hidden><label for=b>B</label></div><input id=b value=2>", "A 2")
+	expectLines(t, "<fieldset><legend>Plan</legend><label for=b>x</label><button id=b>Go</button></fieldset>", "Plan\nx [Go]")
 	expectLines(t, "<label for=x>One</label><label for=x>Two:</label><input id=x value=1>", "One Two: 1")
 	expectLines(t, "<label>Outer <label>Inner <input value=1></label></label>", "Outer Inner: 1")
 }
