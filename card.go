@@ -1,7 +1,6 @@
 package cardrun
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -14,9 +13,6 @@ import (
 	"example.com/cardrun/patches"
 	"example.com/cardrun/sanitize"
 )
-
-// Diagnostic is one finding about the source of a card.
-type Diagnostic = limits.Diagnostic
 
 // Card is one document as its author gave it: five strings, never changed and never shortened (R1, R10, R12). Write it
 // as a literal or read it with [Decode]; either way it says nothing about being acceptable until [Card.Check] has passed
@@ -225,42 +221,4 @@ func resultTooLarge(n int) Diagnostic {
 	return fault(limits.ResultTooLarge, "",
 		"the serialized result has %s bytes; the limit is %s. Title and summary count twice, and every character outside ASCII and every quote, backslash and line break counts more than once. Shorten the card by about %s bytes: nothing is cut to fit",
 		thousands(n), thousands(limits.Result), thousands(n-limits.Result))
-}
-
-// fault makes a finding that rejects and has no place.
-func fault(code limits.Code, field, format string, args ...any) Diagnostic {
-	return Diagnostic{Severity: limits.SeverityError, Code: code, Field: field, Message: fmt.Sprintf(format, args...)}
-}
-
-// rejects tells whether any finding has severity error.
-func rejects(ds []Diagnostic) bool { return slices.ContainsFunc(ds, isError) }
-
-func isError(d Diagnostic) bool { return d.Severity == limits.SeverityError }
-
-// sortDiagnostics puts findings into the order that [Card.Check] promises.
-func sortDiagnostics(ds []Diagnostic) {
-	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
-}
-
-func rank(d Diagnostic) int {
-	switch {
-	case d.Code == limits.FieldUnknown:
-		return len(names) + 1
-	case d.Field == "" && d.Code == limits.ResultTooLarge:
-		return len(names) + 2
-	case d.Field == "":
-		return -1
-	}
-	return slices.Index(names[:], name(d.Field))
-}
-
-// thousands writes 12000 as 12,000.
-func thousands(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

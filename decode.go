@@ -63,6 +63,7 @@ type decoder struct {
 	data    []byte
 	found   map[name]string // the strings
 	seen    map[name]bool   // the members there, whatever they hold
+	again   map[name]bool   // those there more than once
 	unknown []string        // the first maxUnknown distinct ones
 	more    int             // further members that are unknown
 	faults  []Diagnostic
@@ -73,7 +74,7 @@ var errShape = errors.New("not an object")
 
 // decode reads the whole text. An error is about the syntax; faults of members are collected.
 func (d *decoder) decode(lenient bool) error {
-	d.found, d.seen = make(map[name]string, len(names)), make(map[name]bool, len(names))
+	d.found, d.seen, d.again = make(map[name]string, len(names)), make(map[name]bool, len(names)), make(map[name]bool)
 	// Repeated names are found here, so that what follows them is still read.
 	in := jsontext.NewDecoder(bytes.NewReader(d.data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(lenient))
 	if kind := in.PeekKind(); kind != '{' {
@@ -113,7 +114,9 @@ func (d *decoder) member(in *jsontext.Decoder, key string, place int) error {
 	switch {
 	case !known:
 		d.unknownMember(key)
-	case d.seen[n]:
+	case d.seen[n] && !d.again[n]:
+		// Told once, or a text full of repetitions would give as many findings.
+		d.again[n] = true
 		d.faults = append(d.faults, d.at(place, "the member "+key+" is there twice; give it once"))
 	}
 	kind := in.PeekKind()
@@ -121,7 +124,7 @@ func (d *decoder) member(in *jsontext.Decoder, key string, place int) error {
 		if err := in.SkipValue(); err != nil {
 			return err
 		}
-		if known && kind != '"' {
+		if known && kind != '"' && !d.again[n] {
 			d.faults = append(d.faults, fault(limits.FieldType, key, "%s is %s; it must be a string. %s", key, kindName(kind), typeAdvice(n)))
 		}
 		if known {
