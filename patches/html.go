@@ -1,6 +1,7 @@
 package patches
 
 import (
+	"slices"
 	"strconv"
 
 	"example.com/cardrun/limits"
@@ -19,7 +20,7 @@ import (
 // in a heading, an li in an li, text or a fragment in a part of a table (R62), which then stands before the table. A
 // button in a button is written after it, as a parser puts it.
 func (d *Document) HTML() string {
-	w := writer{d: d}
+	w := writer{d: d, slab: make([]sanitize.Node, 0, len(d.nodes))}
 	var root sanitize.Node
 	w.children(0, &root)
 	w.look(&root)
@@ -50,7 +51,8 @@ func (d *Document) HTML() string {
 
 // writer makes the tree that [Document.HTML] serializes.
 type writer struct {
-	d *Document
+	d    *Document
+	slab []sanitize.Node // where nodes come from, until it is full
 	// irregular: the tree differs in structure from the document's, or may not parse back as it is.
 	irregular bool
 }
@@ -58,6 +60,13 @@ type writer struct {
 // children writes what is below n into the children of into. Its depth is that of the tree, which sanitize.Check bounds.
 func (w *writer) children(n ref, into *sanitize.Node) {
 	d := w.d
+	size := 0
+	for c := d.nodes[n].first; c != 0; c = d.nodes[c].next {
+		size++
+	}
+	if size > 0 {
+		into.Children = slices.Grow(into.Children, size)
+	}
 	for c := d.nodes[n].first; c != 0; c = d.nodes[c].next {
 		e := &d.nodes[c]
 		if e.kind == kindString {
@@ -67,10 +76,10 @@ func (w *writer) children(n ref, into *sanitize.Node) {
 					continue
 				}
 			}
-			into.Children = append(into.Children, &sanitize.Node{Text: normalizeNewlines(e.data), Parent: into})
+			into.Children = append(into.Children, w.node(sanitize.Node{Text: normalizeNewlines(e.data), Parent: into}))
 			continue
 		}
-		out := &sanitize.Node{Tag: e.tag, SVG: e.has(flagSVG), Attr: w.attributes(c), Parent: into}
+		out := w.node(sanitize.Node{Tag: e.tag, SVG: e.has(flagSVG), Attr: w.attributes(c), Parent: into})
 		switch e.kind {
 		case kindTextarea:
 			if e.data != "" {
@@ -90,6 +99,15 @@ func (w *writer) children(n ref, into *sanitize.Node) {
 		}
 		into.Children = append(into.Children, out)
 	}
+}
+
+func (w *writer) node(n sanitize.Node) *sanitize.Node {
+	if len(w.slab) == cap(w.slab) {
+		out := n
+		return &out
+	}
+	w.slab = append(w.slab, n)
+	return &w.slab[len(w.slab)-1]
 }
 
 // attributes are those of an element with the current state in them.

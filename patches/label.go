@@ -120,20 +120,22 @@ func (l *layout) around(label, control ref) (before, after string) {
 
 // name is what the labels that are not around n call it; failing them, and if told so, what its attributes do.
 func (l *layout) name(n ref, attributes bool) string {
-	name := ""
+	var names []string
 	for _, label := range l.labels[n] {
 		in := layout{d: l.d, inline: 1}
 		in.children(label)
-		name = join(name, strings.TrimSpace(string(in.line)))
+		if s := strings.TrimSpace(string(in.line)); s != "" {
+			names = append(names, s)
+		}
 	}
-	if name == "" && attributes && l.labels != nil {
+	if len(names) == 0 && attributes && l.labels != nil {
 		for _, a := range [...]string{"aria-label", "title"} {
 			if v, _ := l.d.nodes[n].attribute(a); stripAndCollapse(v) != "" {
 				return stripAndCollapse(v)
 			}
 		}
 	}
-	return trimColon(name)
+	return trimColon(strings.Join(names, " "))
 }
 
 func join(a, b string) string {
@@ -189,7 +191,7 @@ func (l *layout) labelled(n ref, name, after string) {
 	for _, line := range lines[1:] {
 		// The further lines of a textarea stand under its first.
 		l.flush()
-		l.first = l.indent + "  "
+		l.first = deeper(l.indent, 2)
 		l.line = append(l.line, line...)
 	}
 	if after != "" {

@@ -105,7 +105,7 @@ func (l *layout) node(n ref) {
 	case "dd", "blockquote":
 		l.breakLine()
 		indent := l.indent
-		l.indent += "  "
+		l.indent = deeper(indent, 2)
 		l.children(n)
 		l.breakLine()
 		l.indent = indent
@@ -219,6 +219,12 @@ func (l *layout) flush() {
 	l.line, l.space, l.box = l.line[:0], false, false
 }
 
+// deeper is an indent that is n columns wider, up to a width: deep nesting makes no long lines of short ones.
+func deeper(indent string, n int) string {
+	const widest = 24
+	return strings.Repeat(" ", min(len(indent)+n, widest))
+}
+
 // list lays out the items of a list, an ordered one's with their numbers (WHATWG HTML section 4.4.5).
 func (l *layout) list(n ref) {
 	d := l.d
@@ -303,7 +309,7 @@ func (l *layout) item(n ref, marker string) {
 	if before == "" {
 		before = indent
 	}
-	l.first, l.indent = before+marker, indent+strings.Repeat(" ", len(marker))
+	l.first, l.indent = before+marker, deeper(indent, len(marker))
 	l.children(n)
 	l.breakLine()
 	if l.first != "" {
