@@ -31,9 +31,17 @@ func parseSelector(tokens []cssToken, parent *cssParent) (s cssSelector, why str
 			if t.text == "{" && t.kind == kindOpen || t.is("(") {
 				return s, "a selector holds a bracket that means nothing there"
 			}
+			if t.kind == kindFunction && depth == 0 && (i == 0 || tokens[i-1].kind != kindColon) {
+				return s, "a selector holds a function that is no pseudo-class"
+			}
 			depth++
 		case kindClose:
 			depth--
+		case kindNumber, kindDimension, kindString:
+			// Only arguments are numbers: +0 would hide a combinator.
+			if depth == 0 {
+				return s, "a selector holds a number or string outside of brackets"
+			}
 		case kindAt, kindSemicolon:
 			return s, "a selector is not understood"
 		case kindDelim:

@@ -90,6 +90,8 @@ var styles = []struct {
 	{in: `p{gr id:x;co\6c or\;:red}`, out: `p {}`, found: []string{"1:3 css_dropped", "1:11 css_dropped"}},
 	{in: `p,{color:red}>q{color:red}r>{color:red}s{color:red}`, out: `s {color: red;}`,
 		found: []string{"1:1 css_dropped", "1:14 css_dropped", "1:27 css_dropped"}},
+	{in: `+00{}1{}a 1b{}"c"{}f(x){}a f(x){}a:nth-child(+1){}`, out: `a:nth-child(+1) {}`, found: []string{"1:1 css_dropped", "1:6 css_dropped",
+		"1:9 css_dropped", "1:15 css_dropped", "1:20 css_dropped", "1:26 css_dropped"}},
 	{in: `&{color:red}a&b{color:red}a:is(&){color:red}`, found: []string{"1:1 css_dropped", "1:13 css_dropped", "1:27 css_dropped"}},
 	{in: `a;b{color:red}c!{color:red}(d){color:red}@x;e{color:red}`, out: `e {color: red;}`,
 		found: []string{"1:1 css_dropped", "1:15 css_dropped", "1:28 css_dropped", "1:42 css_dropped"}},
