@@ -94,6 +94,8 @@ func adviceFor(name string) string {
 		return "; put styling in css"
 	case strings.HasPrefix(name, "data-"):
 		return "; keep data in javascript, or use class or id"
+	case name == "xmlns":
+		return "; inline svg needs none"
 	case name == "pattern" || name == "list":
 		return "; check values in javascript"
 	case name == "autofocus":

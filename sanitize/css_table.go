@@ -3,9 +3,9 @@ package sanitize
 import "strings"
 
 // forbiddenFunctions are the CSS functions that can load a resource, refer to one, or run something (R40, D28), without
-// vendor prefix and in lower case.
-var forbiddenFunctions = set(`url src image image-set cross-fade element paint expression url-prefix domain document regexp
-	canvas progid alphaimageloader`)
+// vendor prefix and in lower case. The function filter() takes an image; the property filter and its functions are others.
+var forbiddenFunctions = set(`url src image image-set image-rect cross-fade element paint filter expression url-prefix
+	domain document regexp canvas alphaimageloader`)
 
 // forbiddenFunction reports whether a function's name, escapes resolved, is one of forbiddenFunctions with or without a
 // vendor prefix. Letters compare as ASCII only.

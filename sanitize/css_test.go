@@ -26,6 +26,7 @@ var styles = []struct {
 	{in: `p{margin:-1px -.5em +3e-2px 1E3px}`, out: `p {margin: -1px -.5em +3e-2px 1E3px;}`},
 	{in: `p{background:linear-gradient(45deg,#fff 0%,rgba(0,0,0,.5))}`, out: `p {background: linear-gradient(45deg,#fff 0%,rgba(0,0,0,.5));}`},
 	{in: `p::before{content:"a\"b" counter(x) attr(title)}`, out: `p::before {content: "a\22 b" counter(x) attr(title);}`},
+	{in: `p{filter:blur(2px) drop-shadow(0 0 1px red)}`, out: `p {filter: blur(2px) drop-shadow(0 0 1px red);}`},
 	{in: `p{font:12px/1.5 "A B",serif}`, out: `p {font: 12px/1.5 "A B",serif;}`},
 	// Escapes are resolved and written no more than needed.
 	{in: `\70{c\6flor:r\65 d}`, out: `p {color: red;}`},
@@ -188,6 +189,8 @@ var badStyles = []struct {
 	{`p{background:cross-fade("x",red)}`, limits.CSSForbidden, "1:14"},
 	{`p{background:-moz-element(#x)}`, limits.CSSForbidden, "1:14"},
 	{`p{background:paint(x)}`, limits.CSSForbidden, "1:14"},
+	{`p{background:-webkit-filter("x",blur(1px))}`, limits.CSSForbidden, "1:14"},
+	{`p{background:-moz-image-rect("x",0,0,0,0)}`, limits.CSSForbidden, "1:14"},
 	{`p{width:expression(x)}`, limits.CSSForbidden, "1:9"},
 	{`p{width:e\78 pression(x)}`, limits.CSSForbidden, "1:9"},
 	{`p{width:attr(title url)}`, limits.CSSForbidden, "1:20"},

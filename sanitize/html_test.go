@@ -397,6 +397,8 @@ func TestFindings(t *testing.T) {
 	// Text that only looks like a tag.
 	expectCard(t, `<textarea><script></textarea><p title="<form>">`, `<textarea>&lt;script&gt;</textarea><p title="&lt;form&gt;"></p>`)
 	expectCard(t, `<svg><title>a</title><text><![CDATA[<script>]]></text></svg>`, `<svg><title>a</title><text>&lt;script&gt;</text></svg>`)
+	expectCard(t, `<section><svg><path d="M0 0"></section><textarea><a></textarea>`,
+		`<section><svg><path d="M0 0"></path></svg></section><textarea>&lt;a&gt;</textarea>`)
 	// An author's own attribute of the marker's name.
 	expectCard(t, `<p data-source-tag=0>a</p><img>`, "", "1:27 element_forbidden!")
 

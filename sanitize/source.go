@@ -45,7 +45,8 @@ func startTags(source string) []tag {
 		name := string(nameBytes)
 		point := name == "foreignobject" || name == "desc" || name == "title" || name == "mtext" || name == "annotation-xml"
 		if kind == html.EndTagToken {
-			for breaksOut[name] && foreign() {
+			for foreign() && (breaksOut[name] || htmlElements[name] && !svgElements[name]) {
+				// A </p> ends foreign content, and so does the end of what an unclosed svg is in.
 				modes = modes[:len(modes)-1]
 			}
 			for i := len(modes) - 1; i >= 0; i-- {
