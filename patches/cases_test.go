@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"example.com/cardrun/limits"
 	"example.com/cardrun/patches"
+	"example.com/cardrun/sanitize"
 )
 
 // caseHTML reads the html of a shared case file. The case files lie beside the repository and may be absent.
@@ -140,4 +142,59 @@ func TestCase003OptionsRebuiltR83(t *testing.T) {
 	}
 	expectValue(t, d, "unit", "C")
 	expectSound(t, d)
+}
+
+// Every card of the case files that is accepted stands alone as it is shown.
+func TestCasesStandAlone(t *testing.T) {
+	files, _ := filepath.Glob(filepath.Join("..", "..", "shared", "cases", "*.json"))
+	cards, _ := filepath.Glob(filepath.Join("..", "..", "shared", "cards", "*.json"))
+	if len(files) == 0 && len(cards) == 0 {
+		t.Skip("SKIPPED: no shared cases or cards beside this repository")
+	}
+	checked := 0
+	for _, path := range append(files, cards...) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var c struct {
+			Card struct{ HTML string }
+			HTML string
+		}
+		if json.Unmarshal(data, &c) != nil {
+			continue // a malformed card on purpose
+		}
+		h, diagnostics := sanitize.Card(c.Card.HTML + c.HTML)
+		refused := slices.ContainsFunc(diagnostics, func(g limits.Diagnostic) bool { return g.Severity == limits.SeverityError })
+		d, err := patches.New(h)
+		if refused || err != nil {
+			continue
+		}
+		checked++
+		expectSound(t, d)
+	}
+	if checked < 20 {
+		t.Errorf("only %d documents were checked", checked)
+	}
+}
+
+func TestCapacityCardR14(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "shared", "cards", "capacity.json"))
+	if err != nil {
+		t.Skip("SKIPPED: the shared card capacity is not beside this repository: ", err)
+	}
+	var c struct{ HTML string }
+	if err := json.Unmarshal(data, &c); err != nil {
+		t.Fatal(err)
+	}
+	d := document(t, c.HTML)
+	five := "5"
+	if _, err := d.Edit("workers", &five, nil); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, d, text("answer", "5 workers × 25 requests/s = 125 requests/s"))
+	if got, want := d.Text(), "Estimated capacity\nWorkers: 5\nRequests/s per worker: 25\n5 workers × 25 requests/s = 125 requests/s\n"+
+		"Formula: workers × requests/s per worker."; got != want {
+		t.Errorf("Text = %q\nwant   %q", got, want)
+	}
 }

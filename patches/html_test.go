@@ -67,6 +67,7 @@ func TestHTMLOfWhatHTMLCannotSay(t *testing.T) {
 		{"text in tr", table(`<tbody><tr id="x"><td>1</td></tr></tbody>`), `<div id="x">new</div>` + table("<tbody></tbody>"), []patches.Patch{text("x", "new")}},
 		{"text in table", `<table id="x"><tbody><tr><td>1</td></tr></tbody></table>`, `<div id="x">new</div>`, []patches.Patch{text("x", "new")}},
 		{"text in colgroup", `<table><colgroup id="x"><col></colgroup></table>`, `<div id="x">a<b>b</b></div><table></table>`, []patches.Patch{html("x", "a<b>b</b>")}},
+		{"text in colgroup with a span", `<table><colgroup id="x" span="2"></colgroup></table>`, `<div id="x">a</div><table></table>`, []patches.Patch{text("x", "a")}},
 		{"list in p", `<p id="x">old</p>`, `<div id="x"><ul><li>a</li></ul></div>`, []patches.Patch{html("x", "<ul><li>a</ul>")}},
 		{"p deep in p", `<p><b><i id="x"></i></b></p>`, `<div><b><i id="x"><p>a</p></i></b></div>`, []patches.Patch{html("x", "<p>a")}},
 		{"table in p", `<p id="x"></p>`, `<div id="x"><table><tbody><tr><td>1</td></tr></tbody></table></div>`, []patches.Patch{html("x", "<table><tr><td>1</table>")}},
