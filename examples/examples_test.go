@@ -30,16 +30,7 @@ type expectation struct {
 }
 
 func TestExamples(t *testing.T) {
-	ctx := t.Context()
-	r, err := cardrun.New(ctx, cardrun.Options{NoCache: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	r := runtime(t)
 	wants := expectations(t)
 	files := cards(t)
 	if got, want := slices.Sorted(maps.Keys(files)), slices.Sorted(maps.Keys(wants)); !slices.Equal(got, want) {
@@ -49,7 +40,7 @@ func TestExamples(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			card := cardrun.Decode(data)
 			seed := uint64(1)
-			s, err := r.Render(ctx, &card, cardrun.RenderOptions{Seed: &seed, Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
+			s, err := r.Render(t.Context(), &card, cardrun.RenderOptions{Seed: &seed, Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,6 +51,20 @@ func TestExamples(t *testing.T) {
 			expectGolden(t, filepath.Join("testdata", name+".txt"), s.Display.Text)
 		})
 	}
+}
+
+func runtime(t *testing.T) *cardrun.Runtime {
+	t.Helper()
+	r, err := cardrun.New(t.Context(), cardrun.Options{Workers: 1, NoCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
 }
 
 func expectShown(t *testing.T, s *cardrun.Snapshot, want expectation) {
