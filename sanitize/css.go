@@ -140,14 +140,25 @@ func (c *cssChecker) checkFunction(t cssToken) {
 	}
 }
 
-// checkSpacedURL refuses "url (x)" too: no browser reads it as a reference, but nobody means anything else by it.
-func (c *cssChecker) checkSpacedURL(t cssToken) {
+// checkParenthesis refuses "url (x)" and "0url(x)" too: no browser reads them as references, but nobody means anything else
+// by them, and what looks for references in text would find one.
+func (c *cssChecker) checkParenthesis() {
 	for i := len(c.tokens) - 1; i >= 0; i-- {
-		if p := &c.tokens[i]; !p.blank() {
-			if p.kind == kindIdent && bare(p.text) == "url" {
-				c.checkFunction(cssToken{text: p.text, offset: p.offset})
-			}
+		p := &c.tokens[i]
+		if p.blank() {
+			continue
+		}
+		name := p.text
+		switch p.kind {
+		case kindDimension:
+			name = p.unit
+		case kindIdent, kindHash, kindAt:
+		default:
 			return
 		}
+		if i == len(c.tokens)-1 || bare(name) == "url" {
+			c.checkFunction(cssToken{text: name, offset: p.offset})
+		}
+		return
 	}
 }

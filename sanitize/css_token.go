@@ -120,7 +120,7 @@ func (c *cssChecker) tokenize() bool {
 		case css.LeftParenthesisToken, css.LeftBracketToken, css.LeftBraceToken:
 			t.kind, t.text = kindOpen, s
 			if s == "(" {
-				c.checkSpacedURL(t)
+				c.checkParenthesis()
 			}
 		case css.RightParenthesisToken, css.RightBracketToken, css.RightBraceToken:
 			t.kind, t.text = kindClose, s
