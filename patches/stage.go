@@ -178,6 +178,13 @@ func (s *Stage) clear(target ref) {
 		}
 	}
 	d.clear(target)
+	// A DOM takes the old children away before the new ones come, and a select settles in between: with its selected
+	// option gone, another is selected by then.
+	if d.nodes[target].kind != kindOption {
+		if sel := d.ancestor(target, kindSelect); sel != 0 {
+			d.settle(sel)
+		}
+	}
 }
 
 // childrenChanged runs what HTML prescribes once the children of an element are others.
