@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,11 +10,14 @@ import (
 	"example.com/cardrun/limits"
 )
 
+// patience is the time of a probe that is not about time: a busy machine is no reason not to start.
+const patience = 10 * time.Second
+
 // probe is one proof of the self-test: a script, run in a fresh guest, and how its round must end.
 type probe struct {
 	name   string
 	script string
-	budget time.Duration // default: the engine's
+	budget time.Duration // default: patience
 	code   limits.Code   // of the error; empty for none
 	// seen, where there is one, looks at what the script evaluated to and at what the round used.
 	seen func(a *activity, value uint64, u Usage) error
@@ -111,9 +115,7 @@ func (e *Engine) prove(ctx context.Context, p probe) error {
 		return err
 	}
 	defer g.Close()
-	if p.budget > 0 {
-		g.budget = p.budget
-	}
+	g.budget = cmp.Or(p.budget, patience)
 	var seen func(Usage) error
 	res, err := g.within(ctx, func(a *activity) ([]byte, error) {
 		v, err := a.compile(p.script)
