@@ -30,9 +30,8 @@ func clean(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 // building anything: each tag or text adds itself and, at most, one copy of every formatting element that is still in
 // the parser's list of active ones.
 func grows(s string) bool {
-	if tags := strings.Count(s, "<"); tags*tags/2 < maxNodes {
-		// With f of the tags formatting ones, the rest opens at most 2·(tags−f)·f ≤ tags²/2 elements.
-		return false
+	if tags, formatting := countTags(s); 2*tags*(formatting+1) < maxNodes {
+		return false // each tag and each text opens at most all of them
 	}
 	z := html.NewTokenizer(strings.NewReader(s))
 	total, open, floor, others := 0, 0, 0, 0
@@ -74,6 +73,23 @@ func grows(s string) bool {
 			return true
 		}
 	}
+}
+
+// countTags gives the most tags that s may hold, and the most start tags of formatting elements among them.
+func countTags(s string) (tags, formatting int) {
+	for i := strings.IndexByte(s, '<'); i >= 0; {
+		tags++
+		s = s[i+1:]
+		end := 0
+		for end < len(s) && end < len("strike") && s[end]|0x20 >= 'a' && s[end]|0x20 <= 'z' {
+			end++
+		}
+		if isFormatting(atom.Lookup([]byte(asciiLower(s[:end])))) {
+			formatting++
+		}
+		i = strings.IndexByte(s, '<')
+	}
+	return tags, formatting
 }
 
 // isFormatting tells the elements that a parser opens again (WHATWG HTML section 13.2.4.3).
