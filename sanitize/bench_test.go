@@ -80,6 +80,16 @@ func TestHostileTime(t *testing.T) {
 		expectQuick(t, unit, strings.Repeat(unit, 16_000/len(unit)+1))
 		expectQuick(t, "<p "+unit, "<p "+strings.Repeat(unit[1:]+" ", 16_000/len(unit)+1)+">")
 	}
+	for _, open := range []int{100, 200, 250, 300, 500} {
+		var tangle strings.Builder
+		for i := range open {
+			fmt.Fprintf(&tangle, "<b class=%d>", i)
+		}
+		for _, blocks := range []int{100, 140, 200, 400, 3000} {
+			expectQuick(t, fmt.Sprint(open, " left open"), "<p>"+tangle.String()+strings.Repeat("<p>x", blocks))
+			expectQuick(t, fmt.Sprint(open, " left open"), "<p>"+tangle.String()+strings.Repeat("<p></b>", blocks))
+		}
+	}
 	var attrs strings.Builder
 	for i := range 2500 {
 		fmt.Fprintf(&attrs, " on%d", i)

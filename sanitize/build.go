@@ -16,10 +16,17 @@ type builder struct {
 	card bool
 	// changed tells that something was left out, so that the text of the result means less than what was parsed.
 	changed bool
-	faults  []fault
+	// elements counts what was built; at maxBuilt the walk ends and full is set.
+	elements int
+	full     bool
+	faults   []fault
 	// from remembers which parsed element a node was made of, where positions are wanted.
 	from map[*Node]*html.Node
 }
+
+// maxBuilt is how many elements are built at most. A tree over it is over limits.Elements whatever becomes of it, and is not
+// worth the time of writing and parsing it again.
+const maxBuilt = 4 * limits.Elements
 
 // A fault is one finding, at an element of the parsed tree and there at an attribute, if attr is not empty.
 type fault struct {
@@ -49,6 +56,9 @@ func (b *builder) children(out []*Node, n *html.Node, parent *Node, r room) []*N
 
 // node appends what n becomes (nothing, itself, or its children) to out, the children of parent so far.
 func (b *builder) node(out []*Node, n *html.Node, parent *Node, r room) []*Node {
+	if b.full {
+		return out
+	}
 	switch n.Type {
 	case html.TextNode:
 		return b.text(out, n.Data, parent, r)
@@ -89,6 +99,11 @@ func (b *builder) element(out []*Node, n *html.Node, parent *Node, r room) []*No
 		}
 		return b.children(out, n, parent, r)
 	}
+	if b.elements == maxBuilt {
+		b.full = true
+		return out
+	}
+	b.elements++
 	e := &Node{Tag: tag, SVG: svg, Parent: parent}
 	if b.from != nil {
 		b.from[e] = n

@@ -34,11 +34,14 @@ func Card(html string) (HTML, []limits.Diagnostic) {
 	}
 	b := builder{card: true}
 	nodes := b.build(parsed)
-	built := nodes
-	nodes, same, ok := settle(source, nodes, b.changed)
-	if !ok {
-		b.faults = append(b.faults, fault{limits.SeverityError, limits.ElementForbidden, nil, "", unsettledText})
-		nodes = built
+	same := false
+	if !b.full {
+		settled, unchanged, ok := settle(source, nodes, b.changed)
+		if ok {
+			nodes, same = settled, unchanged
+		} else {
+			b.faults = append(b.faults, fault{limits.SeverityError, limits.ElementForbidden, nil, "", unsettledText})
+		}
 	}
 	b.faults = append(b.faults, treeFaults(count(nodes), nil)...)
 	b.faults = append(b.faults, dangling(nodes, nil)...)

@@ -93,7 +93,11 @@ func Check(nodes []*Node) error {
 var tooDeepText = fmt.Sprintf("elements are nested more than %d deep", maxDepth)
 
 func tooManyElementsText(n int) string {
-	return fmt.Sprintf("there are %d elements, the limit is %d; show fewer rows or shapes, or plain text", n, limits.Elements)
+	number := fmt.Sprint(n)
+	if n >= maxBuilt {
+		number = fmt.Sprintf("%d or more", maxBuilt)
+	}
+	return fmt.Sprintf("there are %s elements, the limit is %d; show fewer rows or shapes, or plain text", number, limits.Elements)
 }
 
 func tooManyControlsText(n int) string {

@@ -35,6 +35,9 @@ func Fragment(html string) (HTML, error) {
 		}
 		return fail(limits.Cut(id, limits.IDLength), f.message)
 	}
+	if b.full {
+		return fail("", tooManyElementsText(maxBuilt))
+	}
 	nodes, _, ok := settle(source, nodes, b.changed)
 	if !ok {
 		return fail("", unsettledText)

@@ -317,7 +317,7 @@ func TestMultiplicationR22(t *testing.T) {
 	if parsed, err := parseBody(b.String()); err != nil || len(parsed) != 61 || grows(b.String()) {
 		t.Fatalf("%d, %v", len(parsed), err)
 	}
-	expectInvalid(t, b.String(), "3782 elements")
+	expectInvalid(t, b.String(), "2048 or more elements")
 	if _, found := Card(b.String()); len(found) == 0 || found[0].Code != limits.TooManyElements {
 		t.Errorf("%v", found)
 	}
@@ -360,6 +360,8 @@ func TestDepthR22(t *testing.T) {
 			t.Errorf("%d: %v", n, found)
 		}
 	}
+	bold := strings.Repeat("<b>", maxDepth) + "x" + strings.Repeat("</b>", maxDepth)
+	expectCard(t, bold, bold)
 	// Unknown elements take their depth with them.
 	expectFragment(t, strings.Repeat("<center>", 500)+"a", "a")
 }

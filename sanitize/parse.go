@@ -12,9 +12,9 @@ import (
 const maxSource = 1 << 20
 
 // maxNodes bounds what one parse may build. Unclosed formatting elements are opened again in every later block, so that
-// n bytes can give n²/32 elements; a text whose bound is higher is refused before it is parsed. A card that shows 512 elements
-// with cleanly closed tags stays below 5,000.
-const maxNodes = 1 << 15
+// n bytes can give n²/32 elements; a text whose bound is higher is refused before it is parsed. Formatting elements that are
+// only nested, as deep as maxDepth, stay below it.
+const maxNodes = 1 << 17
 
 // parseBody reads s as body content (R20, R62), the way browsers with scripting do: what is inside noscript is then one raw
 // text, which is left out. It fails where elements are nested more than about 510 deep.
@@ -58,9 +58,12 @@ func grows(s string) bool {
 				}
 			}
 		case html.EndTagToken:
-			total += 1 + open
+			total++
 			name, _ := z.TagName()
 			a := atom.Lookup(name)
+			if a == atom.Br {
+				total += open // </br> is read as <br>
+			}
 			if at := openedAt[a]; len(at) > 0 && open > floor {
 				openedAt[a] = at[:len(at)-1]
 				// The adoption agency gives up after eight blocks and leaves the element active.
