@@ -18,7 +18,7 @@ import (
 //
 // An element whose children a parser would not leave in it is written as a div: a p with a block in it, a heading right
 // in a heading, an li in an li, text or a fragment in a part of a table (R62), which then stands before the table. A
-// button in a button is written after it, as a parser puts it.
+// button in a button is written after it, so that it may come later among the controls.
 func (d *Document) HTML() string {
 	w := writer{d: d, slab: make([]sanitize.Node, 0, len(d.nodes))}
 	var root sanitize.Node
@@ -55,6 +55,9 @@ type writer struct {
 	slab []sanitize.Node // where nodes come from, until it is full
 	// irregular: the tree differs in structure from the document's, or may not parse back as it is.
 	irregular bool
+	// inButton: within a button, whose buttons go to nested.
+	inButton bool
+	nested   []*sanitize.Node
 }
 
 // children writes what is below n into the children of into. Its depth is that of the tree, which sanitize.Check bounds.
@@ -81,6 +84,9 @@ func (w *writer) children(n ref, into *sanitize.Node) {
 		}
 		out := w.node(sanitize.Node{Tag: e.tag, SVG: e.has(flagSVG), Attr: w.attributes(c), Parent: into})
 		switch e.kind {
+		case kindButton:
+			w.button(c, out, into)
+			continue
 		case kindTextarea:
 			if e.data != "" {
 				out.Children = []*sanitize.Node{{Text: normalizeNewlines(e.data), Parent: out}}
@@ -89,7 +95,11 @@ func (w *writer) children(n ref, into *sanitize.Node) {
 			w.unselected(c, out)
 			w.children(c, out)
 		default:
+			inside := w.inButton
+			// A button in a table in a button stands: a table ends the scope in which a parser looks for a button.
+			w.inButton = inside && out.Tag != "table"
 			w.children(c, out)
+			w.inButton = inside
 		}
 		if out.Tag == "table" {
 			for _, stray := range w.strays(out) {
@@ -99,6 +109,29 @@ func (w *writer) children(n ref, into *sanitize.Node) {
 		}
 		into.Children = append(into.Children, out)
 	}
+}
+
+// button writes a button into the children of into, and those in it after it, since a parser ends a button where another
+// begins. One that was disabled by a fieldset within the outer button says so itself then.
+func (w *writer) button(n ref, out, into *sanitize.Node) {
+	if w.inButton {
+		if w.d.disabled(n) {
+			out.Attr = withFlag(out.Attr, "disabled", true)
+		}
+		w.nested = append(w.nested, out)
+		w.children(n, out)
+		return
+	}
+	before := w.nested
+	w.inButton, w.nested = true, nil
+	w.children(n, out)
+	into.Children = append(into.Children, out)
+	for _, b := range w.nested {
+		b.Parent = into
+		into.Children = append(into.Children, b)
+		w.irregular = true
+	}
+	w.inButton, w.nested = false, before
 }
 
 func (w *writer) node(n sanitize.Node) *sanitize.Node {
