@@ -43,20 +43,14 @@ func adapt(wasm []byte, fuel bool) ([]byte, error) {
 	}
 	var charge uint32 // index of the function that we add
 	var chargeType uint32
-	var types []byte
-	var params []uint32 // of each defined function
 	kept := sections[:0]
 	for _, s := range sections {
 		switch s.id {
 		case secCustom:
 			continue
 		case secType:
-			types = s.body
 			chargeType, err = s.grow(1, []byte{0x60, 1, typeI32, 1, typeI32})
 		case secFunction:
-			if params, err = parameters(types, s.body); err != nil {
-				break
-			}
 			var defined uint32
 			defined, err = s.grow(1, appendU32(nil, chargeType))
 			charge = importedFunctions + defined
@@ -74,7 +68,7 @@ func adapt(wasm []byte, fuel bool) ([]byte, error) {
 		case secExport:
 			s.body = exportSection()
 		case secCode:
-			s.body, err = adaptCode(s.body, params, charge, fuel)
+			s.body, err = adaptCode(s.body, charge, fuel)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("adapt qjs.wasm: section %d: %w", s.id, err)
@@ -119,12 +113,9 @@ var replaced = map[uint32]struct{ old, new []byte }{
 }
 
 // adaptCode rewrites every function body, and adds charge(n) = n at the end, which takes n/64 from the fuel.
-func adaptCode(body []byte, params []uint32, charge uint32, fuel bool) ([]byte, error) {
+func adaptCode(body []byte, charge uint32, fuel bool) ([]byte, error) {
 	r := reader{b: body}
 	n := r.u32()
-	if int(n) != len(params) {
-		return nil, fmt.Errorf("%d bodies for %d functions: %w", n, len(params), errWasm)
-	}
 	out := appendU32(make([]byte, 0, len(body)*5/4), n+1)
 	grows := 0
 	for i := range n {
@@ -132,7 +123,7 @@ func adaptCode(body []byte, params []uint32, charge uint32, fuel bool) ([]byte, 
 		if r.bad {
 			return nil, fmt.Errorf("function %d: %w", i, errWasm)
 		}
-		count, adapted, err := adaptFunction(code, params[i], charge, fuel)
+		count, adapted, err := adaptFunction(code, charge, fuel)
 		if err != nil {
 			return nil, fmt.Errorf("function %d: %w", i, err)
 		}
@@ -158,23 +149,20 @@ func adaptCode(body []byte, params []uint32, charge uint32, fuel bool) ([]byte, 
 }
 
 // adaptFunction inserts a fuel check behind every loop opcode and a charge before every bulk operation; both leave
-// operands and labels as they are. The check needs one more local. It also counts the function's memory.grow instructions.
-func adaptFunction(code []byte, params, charge uint32, fuel bool) (grows int, out []byte, err error) {
-	r := reader{b: code}
-	groups, locals, err := r.locals()
-	if err != nil {
-		return 0, nil, err
-	}
-	left := params + locals // the index of the local that we add
-	check := appendU32([]byte{opGlobalGet, 1, opI32Const, 1, opI32Sub, opLocalTee}, left)
-	check = appendU32(append(check, opGlobalSet, 1, opLocalGet), left)
-	check = append(check,
-		opI32Const, 0, opI32LtS, opIf, typeEmpty,
+// operands and labels as they are. It also counts the function's memory.grow instructions.
+func adaptFunction(code []byte, charge uint32, fuel bool) (grows int, out []byte, err error) {
+	check := []byte{
+		opGlobalGet, 1, opI32Const, 1, opI32Sub, opGlobalSet, 1,
+		opGlobalGet, 1, opI32Const, 0, opI32LtS, opIf, typeEmpty,
 		opI32Const, 0x7f, opCall, fnTick, opDrop, opEnd, // the host sets the global anew
-	)
+	}
 	pay := appendU32([]byte{opCall}, charge)
 
-	body, last, loops := r.p, r.p, 0
+	r := reader{b: code}
+	if err := r.locals(); err != nil {
+		return 0, nil, err
+	}
+	last := 0
 	for r.p < len(code) {
 		start := r.p
 		op, sub, err := r.instruction()
@@ -187,46 +175,10 @@ func adaptFunction(code []byte, params, charge uint32, fuel bool) (grows int, ou
 		case op == opLoop && fuel:
 			out = append(append(out, code[last:r.p]...), check...)
 			last = r.p
-			loops++
 		case op == opPrefix && (sub == bulkMemoryCopy || sub == bulkMemoryFill) && fuel:
 			out = append(append(out, code[last:start]...), pay...) // the length is the operand on top
 			last = start
 		}
 	}
-	out = append(out, code[last:]...)
-	head := bytes.Clone(code[:body])
-	if loops > 0 {
-		head = appendU32(nil, groups+1)
-		head = append(head, code[len(appendU32(nil, groups)):body]...)
-		head = append(head, 1, typeI32)
-	}
-	return grows, append(head, out...), nil
-}
-
-// parameters gives the number of parameters of each function that the function section defines.
-func parameters(types, functions []byte) ([]uint32, error) {
-	r := reader{b: types}
-	var arity []uint32
-	for n := r.u32(); n > 0 && !r.bad; n-- {
-		if r.byte() != 0x60 {
-			r.fail()
-		}
-		params := r.u32()
-		r.bytes(params)
-		arity = append(arity, params)
-		r.bytes(r.u32()) // results
-	}
-	f := reader{b: functions}
-	var out []uint32
-	for n := f.u32(); n > 0 && !f.bad; n-- {
-		t := f.u32()
-		if r.bad || int64(t) >= int64(len(arity)) {
-			return nil, fmt.Errorf("types of functions: %w", errWasm)
-		}
-		out = append(out, arity[t])
-	}
-	if r.bad || f.bad {
-		return nil, fmt.Errorf("types of functions: %w", errWasm)
-	}
-	return out, nil
+	return grows, append(out, code[last:]...), nil
 }

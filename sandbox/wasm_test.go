@@ -3,7 +3,6 @@ package sandbox
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"math"
 	"testing"
 )
@@ -106,28 +105,25 @@ func TestInstructions(t *testing.T) {
 }
 
 func TestAdaptFunction(t *testing.T) {
-	check := func(local string) string {
-		return "\x23\x01\x41\x01\x6b\x22" + local + "\x24\x01\x20" + local + "\x41\x00\x48\x04\x40\x41\x7f\x10\x06\x1a\x0b"
-	}
+	const check = "\x23\x01\x41\x01\x6b\x24\x01\x23\x01\x41\x00\x48\x04\x40\x41\x7f\x10\x06\x1a\x0b"
 	for _, c := range []struct {
 		name, in, out string
 		grows         int
 	}{
 		{"nothing", "\x00\x0b", "\x00\x0b", 0},
 		{"locals stay", "\x01\x03\x7f\x20\x03\x1a\x0b", "\x01\x03\x7f\x20\x03\x1a\x0b", 0},
-		{"loop", "\x00\x03\x40\x0c\x00\x0b\x0b", "\x01\x01\x7f\x03\x40" + check("\x02") + "\x0c\x00\x0b\x0b", 0},
-		{"loop with locals", "\x02\x80\x01\x7e\x01\x7f\x03\x40\x0b\x0b", "\x03\x80\x01\x7e\x01\x7f\x01\x7f\x03\x40" + check("\x83\x01") + "\x0b\x0b", 0},
-		{"loop in loop", "\x00\x03\x40\x03\x7f\x0b\x1a\x0b\x0b", "\x01\x01\x7f\x03\x40" + check("\x02") + "\x03\x7f" + check("\x02") + "\x0b\x1a\x0b\x0b", 0},
+		{"loop", "\x00\x03\x40\x0c\x00\x0b\x0b", "\x00\x03\x40" + check + "\x0c\x00\x0b\x0b", 0},
+		{"loop in loop", "\x00\x03\x40\x03\x7f\x0b\x1a\x0b\x0b", "\x00\x03\x40" + check + "\x03\x7f" + check + "\x0b\x1a\x0b\x0b", 0},
 		{"a constant that looks like a loop", "\x00\x41\x03\x1a\x0b", "\x00\x41\x03\x1a\x0b", 0},
 		{"copy", "\x00\x20\x00\xfc\x0a\x00\x00\x0b", "\x00\x20\x00\x10\xff\x07\xfc\x0a\x00\x00\x0b", 0},
-		{"fill behind a loop", "\x00\x03\x40\xfc\x0b\x00\x0b\x0b", "\x01\x01\x7f\x03\x40" + check("\x02") + "\x10\xff\x07\xfc\x0b\x00\x0b\x0b", 0},
+		{"fill behind a loop", "\x00\x03\x40\xfc\x0b\x00\x0b\x0b", "\x00\x03\x40" + check + "\x10\xff\x07\xfc\x0b\x00\x0b\x0b", 0},
 		{"grow", "\x00\x40\x00\x40\x00\x0b", "\x00\x40\x00\x40\x00\x0b", 2},
 	} {
-		grows, out, err := adaptFunction([]byte(c.in), 2, 1023, true)
+		grows, out, err := adaptFunction([]byte(c.in), 1023, true)
 		if err != nil || string(out) != c.out || grows != c.grows {
 			t.Errorf("%s: %x, want %x; %d grows, %v", c.name, out, c.out, grows, err)
 		}
-		if _, out, err := adaptFunction([]byte(c.in), 2, 1023, false); err != nil || string(out) != c.in {
+		if _, out, err := adaptFunction([]byte(c.in), 1023, false); err != nil || string(out) != c.in {
 			t.Errorf("%s without fuel: %x, %v", c.name, out, err)
 		}
 	}
@@ -163,24 +159,11 @@ func TestAdaptRefusesAnotherBinary(t *testing.T) {
 	}
 }
 
-func TestParameters(t *testing.T) {
-	const types = "\x03\x60\x00\x00\x60\x02\x7f\x7e\x01\x7f\x60\x01\x7d\x00"
-	got, err := parameters([]byte(types), []byte("\x04\x02\x01\x00\x01"))
-	if err != nil || fmt.Sprint(got) != "[1 2 0 2]" {
-		t.Error(got, err)
-	}
-	for _, c := range [][2]string{{types, "\x01\x03"}, {types, "\x02\x00"}, {types[:7], "\x01\x00"}, {"\x01\x50\x00\x00", "\x01\x00"}, {"", "\x01\x00"}} {
-		if got, err := parameters([]byte(c[0]), []byte(c[1])); err == nil {
-			t.Errorf("%x, %x: %v", c[0], c[1], got)
-		}
-	}
-}
-
 func FuzzAdapt(f *testing.F) {
 	f.Add([]byte("\x00\x03\x40\x0c\x00\x0b\x0b"))
 	f.Add([]byte("\x01\x03\x7f\x20\x03\xfc\x0a\x00\x00\x0b"))
 	f.Fuzz(func(t *testing.T, code []byte) {
-		_, out, err := adaptFunction(code, 2, 7, true)
+		_, out, err := adaptFunction(code, 7, true)
 		if err == nil && len(out) < len(code) {
 			t.Errorf("%x became %x", code, out)
 		}
