@@ -125,10 +125,10 @@ func expectSound(t testing.TB, d *patches.Document) {
 	}
 }
 
-// inOrder sorts the controls by id where one button may have been in another: it is then written after it, and so may
-// come after controls that it came before.
+// inOrder sorts the controls by id where a button may have been in another or a part of a table have held what it cannot:
+// these are written elsewhere, and so may come after controls that they came before.
 func inOrder(html string, list []patches.Control) []patches.Control {
-	if strings.Count(html, "<button") > 1 {
+	if strings.Count(html, "<button") > 1 || strings.Contains(html, "<table") {
 		slices.SortFunc(list, func(a, b patches.Control) int { return strings.Compare(a.ID, b.ID) })
 	}
 	return list

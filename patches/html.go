@@ -17,8 +17,8 @@ import (
 // where it would be the 513th element). A maxlength over 2,048 is written as 2,048 (R32).
 //
 // An element whose children a parser would not leave in it is written as a div: a p with a block in it, a heading right
-// in a heading, an li in an li, text or a fragment in a part of a table (R62), which then stands before the table. A
-// button in a button is written after it, so that it may come later among the controls.
+// in a heading, an li in an li, text or a fragment in a part of a table (R62), which then stands before the table, or
+// behind it if rows come before it. A button in a button is written after it. Either may change the order of controls.
 func (d *Document) HTML() string {
 	w := writer{d: d, slab: make([]sanitize.Node, 0, len(d.nodes))}
 	var root sanitize.Node
@@ -101,13 +101,11 @@ func (w *writer) children(n ref, into *sanitize.Node) {
 			w.children(c, out)
 			w.inButton = inside
 		}
+		var before, behind []*sanitize.Node
 		if out.Tag == "table" {
-			for _, stray := range w.strays(out) {
-				stray.Parent = into
-				into.Children = append(into.Children, stray)
-			}
+			before, behind = w.strays(out)
 		}
-		into.Children = append(into.Children, out)
+		into.Children = append(append(append(into.Children, before...), out), behind...)
 	}
 }
 
@@ -208,35 +206,43 @@ func (w *writer) unselected(sel ref, out *sanitize.Node) {
 		{Name: "value", Value: ""}, {Name: "hidden", Value: ""}, {Name: "selected", Value: ""}}})
 }
 
-// strays makes a div of each part of a table that holds what no table part can, takes it out, and returns it for the
-// place before the table. A table that itself is such a part becomes a div where it is.
-func (w *writer) strays(table *sanitize.Node) []*sanitize.Node {
+// strays makes a div of each part of a table that holds what no table part can, and takes it out: it goes before the
+// table, or behind it where a caption or row was before it. A table that itself is such a part becomes a div where it is.
+func (w *writer) strays(table *sanitize.Node) (before, behind []*sanitize.Node) {
 	if !partHolds(table) {
 		w.irregular = true
 		table.Tag = "div"
-		return nil
+		return nil, nil
 	}
-	var moved []*sanitize.Node
+	shown := false // a caption or row stays in front
 	var sift func(part *sanitize.Node)
 	sift = func(part *sanitize.Node) {
 		kept := part.Children[:0]
 		for _, c := range part.Children {
 			switch c.Tag {
 			case "thead", "tbody", "tfoot", "tr", "colgroup":
-				if !partHolds(c) {
-					c.Tag = "div"
-					moved = append(moved, c)
-					continue
+				if partHolds(c) {
+					shown = shown || c.Tag == "tr"
+					sift(c)
+					break
 				}
-				sift(c)
+				w.irregular = true
+				c.Tag, c.Parent = "div", table.Parent
+				if shown {
+					behind = append(behind, c)
+				} else {
+					before = append(before, c)
+				}
+				continue
+			case "caption":
+				shown = true
 			}
 			kept = append(kept, c)
 		}
 		part.Children = kept
 	}
 	sift(table)
-	w.irregular = w.irregular || len(moved) > 0
-	return moved
+	return before, behind
 }
 
 // partHolds reports whether everything right in a part of a table may stand there.

@@ -60,12 +60,14 @@ func TestHTMLOfWhatHTMLCannotSay(t *testing.T) {
 		name, card, want string
 		b                []patches.Patch
 	}{
-		{"text in tbody", body, `<div id="x" class="c">new</div>` + table(""), []patches.Patch{text("x", "new")}},
-		{"list in tbody", body, `<div id="x" class="c"><ul><li>a</li></ul></div>` + table(""), []patches.Patch{html("x", "<ul><li>a</ul>")}},
+		{"text in tbody", body, table("") + `<div id="x" class="c">new</div>`, []patches.Patch{text("x", "new")}},
+		{"list in tbody", body, table("") + `<div id="x" class="c"><ul><li>a</li></ul></div>`, []patches.Patch{html("x", "<ul><li>a</ul>")}},
 		{"white space in tbody", body, table(`<tbody id="x" class="c"> </tbody>`), []patches.Patch{text("x", " ")}},
 		{"nothing in tbody", body, table(`<tbody id="x" class="c"></tbody>`), []patches.Patch{text("x", "")}},
-		{"text in tr", table(`<tbody><tr id="x"><td>1</td></tr></tbody>`), `<div id="x">new</div>` + table("<tbody></tbody>"), []patches.Patch{text("x", "new")}},
+		{"text in tr", table(`<tbody><tr id="x"><td>1</td></tr></tbody>`), table("<tbody></tbody>") + `<div id="x">new</div>`, []patches.Patch{text("x", "new")}},
 		{"text in table", `<table id="x"><tbody><tr><td>1</td></tr></tbody></table>`, `<div id="x">new</div>`, []patches.Patch{text("x", "new")}},
+		{"text in tbody before rows", `<table><tbody id="x"></tbody><tfoot><tr><td>f</td></tr></tfoot></table>`,
+			`<div id="x">new</div><table><tfoot><tr><td>f</td></tr></tfoot></table>`, []patches.Patch{text("x", "new")}},
 		{"text in colgroup", `<table><colgroup id="x"><col></colgroup></table>`, `<div id="x">a<b>b</b></div><table></table>`, []patches.Patch{html("x", "a<b>b</b>")}},
 		{"text in colgroup with a span", `<table><colgroup id="x" span="2"></colgroup></table>`, `<div id="x">a</div><table></table>`, []patches.Patch{text("x", "a")}},
 		{"list in p", `<p id="x">old</p>`, `<div id="x"><ul><li>a</li></ul></div>`, []patches.Patch{html("x", "<ul><li>a</ul>")}},
