@@ -1,0 +1,232 @@
+package conformance
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"example.com/cardrun"
+)
+
+// Case is one case file: a card, what it shows at first, and what it shows after each step.
+type Case struct {
+	// File is where the case was read from, as given to [Load].
+	File string
+	// Name is the case's own name, or that of its file.
+	Name string
+	// Why says which rule the case is about.
+	Why string
+	// Body is the card as it goes to the product: the JSON text as it stands in the file (duplicate members, lone
+	// surrogates and all), or what the case has as raw.
+	Body []byte
+	// Seed and Now make the run repeatable; nil and zero are as in [cardrun.RenderOptions].
+	Seed *uint64
+	Now  time.Time
+	// Expect holds after initialization.
+	Expect Expect
+	// Steps follow one another in one session.
+	Steps []Step
+}
+
+// Step is what a user does, and what the card shows then.
+type Step struct {
+	// Events are sent one by one, each after the round before has ended.
+	Events []Event `json:"events"`
+	// Burst sends them all at once.
+	Burst bool `json:"burst"`
+	// Expect holds when all rounds have ended.
+	Expect Expect `json:"expect"`
+	// Note is for the reader.
+	Note jsontext.Value `json:"note"`
+	// Why is for the reader too.
+	Why jsontext.Value `json:"why"`
+}
+
+// Event is an event of a step. Where any event of a step has AtMS, each is sent that many milliseconds after the first
+// one was, whether or not earlier rounds have ended; one without is sent with the one before it.
+type Event struct {
+	ID      string   `json:"id"`
+	Type    string   `json:"type"`
+	Value   *string  `json:"value"`
+	Checked *bool    `json:"checked"`
+	AtMS    *float64 `json:"at_ms"`
+}
+
+// event is what the session gets of it.
+func (e Event) event() cardrun.Event {
+	return cardrun.Event{ID: e.ID, Type: e.Type, Value: e.Value, Checked: e.Checked}
+}
+
+// timed tells that the step's events go out by the clock.
+func (s *Step) timed() bool {
+	for _, e := range s.Events {
+		if e.AtMS != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// timed tells that some step goes by the clock, so that the case wants the machine for itself.
+func (c *Case) timed() bool {
+	for i := range c.Steps {
+		if c.Steps[i].timed() {
+			return true
+		}
+	}
+	return false
+}
+
+// Parse reads one case. Unknown members are errors, but for note and open, which are for the reader, and anything inside
+// the card, which the product judges. An error names file and member.
+func Parse(file string, data []byte) (Case, error) {
+	c := Case{File: file}
+	if err := c.parse(data); err != nil {
+		return Case{}, fmt.Errorf("read case %s: %w", file, err)
+	}
+	return c, nil
+}
+
+// parse takes the members one by one, since the card keeps its text, faults and all.
+func (c *Case) parse(data []byte) error {
+	in := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if in.PeekKind() != '{' {
+		return errors.New("a case is one JSON object; this is none")
+	}
+	if _, err := in.ReadToken(); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for in.PeekKind() == '"' {
+		name, err := in.ReadToken()
+		if err != nil {
+			return err
+		}
+		member := name.String()
+		value, err := in.ReadValue()
+		if err != nil {
+			return err
+		}
+		if seen[member] {
+			return fmt.Errorf("%s: there twice; leave one out", member)
+		}
+		seen[member] = true
+		if err := c.take(member, value); err != nil {
+			return fmt.Errorf("%s: %w", member, err)
+		}
+	}
+	if _, err := in.ReadToken(); err != nil {
+		return err
+	}
+	if _, err := in.ReadToken(); err != io.EOF {
+		return errors.New("something follows the object; one file holds one case")
+	}
+	if seen["card"] == seen["raw"] {
+		return errors.New("card: there must be a card, or raw in its place, and not both")
+	}
+	return c.check()
+}
+
+// take reads one member.
+func (c *Case) take(member string, value jsontext.Value) error {
+	var target any
+	switch member {
+	case "name":
+		target = &c.Name
+	case "why":
+		target = &c.Why
+	case "note", "open":
+		return nil
+	case "card":
+		c.Body = bytes.Clone(value)
+		return nil
+	case "raw":
+		var raw string
+		if err := unmarshal(value, &raw); err != nil {
+			return err
+		}
+		c.Body = []byte(raw)
+		return nil
+	case "seed":
+		target = &c.Seed
+	case "now":
+		target = &c.Now
+	case "expect":
+		target = &c.Expect
+	case "steps":
+		target = &c.Steps
+	default:
+		return errors.New("unknown member; a case has name, why, card or raw, seed, now, expect, steps, note and open")
+	}
+	return unmarshal(value, target)
+}
+
+// unmarshal is strict but for lone surrogates, which become U+FFFD, as they do where a guest's string leaves it (D2).
+func unmarshal(value jsontext.Value, target any) error {
+	err := json.Unmarshal(value, target, json.RejectUnknownMembers(true), jsontext.AllowInvalidUTF8(true))
+	var semantic *json.SemanticError
+	if !errors.As(err, &semantic) {
+		return err
+	}
+	cause := semantic.Err
+	switch {
+	case errors.Is(cause, json.ErrUnknownName):
+		cause = errors.New("unknown member")
+	case cause == nil:
+		cause = fmt.Errorf("a JSON %s cannot stand here", kindName(semantic.JSONKind))
+	}
+	return fmt.Errorf("%s: %w", semantic.JSONPointer, cause)
+}
+
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case '"':
+		return "string"
+	case '0':
+		return "number"
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case 't', 'f':
+		return "boolean"
+	default:
+		return k.String()
+	}
+}
+
+// check finds what a case cannot mean.
+func (c *Case) check() error {
+	if err := c.Expect.valid(); err != nil {
+		return fmt.Errorf("expect: %w", err)
+	}
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		if err := s.Expect.valid(); err != nil {
+			return fmt.Errorf("steps/%d/expect: %w", i, err)
+		}
+		last := 0.0
+		for k, e := range s.Events {
+			where := fmt.Sprintf("steps/%d/events/%d", i, k)
+			if e.Type == "" {
+				return fmt.Errorf("%s/type: missing; say input, change or click", where)
+			}
+			if e.AtMS == nil {
+				continue
+			}
+			if *e.AtMS < last || *e.AtMS > maxAtMS {
+				return fmt.Errorf("%s/at_ms: %g; events stand in the order of their times, and none is later than %d", where, *e.AtMS, maxAtMS)
+			}
+			last = *e.AtMS
+		}
+	}
+	return nil
+}
+
+// maxAtMS keeps a case from standing still for ever.
+const maxAtMS = 60_000
