@@ -3,6 +3,8 @@ package cardrun
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"example.com/cardrun/limits"
 	"example.com/cardrun/patches"
@@ -15,7 +17,8 @@ import (
 type activation struct {
 	card     *Checked
 	document *patches.Document
-	guest    *sandbox.Guest // nil after close
+	guest    *sandbox.Guest // nil after close, and while it is frozen
+	frozen   []byte
 	handlers []Handler
 	rounds   []Round
 	failure  *Failure
@@ -32,6 +35,7 @@ func (r *Runtime) open(k *Checked, o RenderOptions) (*activation, error) {
 
 // close ends the guest; what was displayed stays.
 func (a *activation) close() {
+	a.frozen = nil
 	if a.guest != nil {
 		a.guest.Close()
 		a.guest = nil
@@ -49,22 +53,29 @@ func (a *activation) start(ctx context.Context) error {
 	if limits.CodeOf(err) == limits.ScriptSyntax {
 		return err
 	}
-	return a.finish(PhaseInit, nil, out, err)
+	return a.finish(PhaseInit, nil, out, err, nil)
 }
 
-// finish applies a round's batch (R80) and records the round.
-func (a *activation) finish(phase Phase, event *Event, out uiapi.Outcome, err error) error {
+// finish applies a round's batch, all or nothing (R80), unless drop says that a newer edit stands against it (R82), and
+// records the round. drop may be nil.
+func (a *activation) finish(phase Phase, event *Event, out uiapi.Outcome, err error, drop func(*patches.Stage) bool) error {
 	for _, h := range out.Handlers {
-		a.handlers = append(a.handlers, Handler{ID: h.ID, Type: h.Type})
+		a.handlers = append(a.handlers, Handler(h))
 	}
 	if err != nil {
 		return a.end(phase, event, out, err)
 	}
-	applied, err := a.document.Apply(out.Batch)
+	stage, err := a.document.Stage(out.Batch)
 	if err != nil {
 		return a.end(phase, event, out, err)
 	}
-	a.record(phase, event, out, applied)
+	discarded := drop != nil && drop(stage)
+	if !discarded {
+		if err := stage.Commit(); err != nil {
+			return fmt.Errorf("commit batch: %w", err)
+		}
+	}
+	a.record(Round{Phase: phase, Event: event, Patches: stage.Batch(), Discarded: discarded}, out)
 	return nil
 }
 
@@ -75,7 +86,7 @@ func (a *activation) end(phase Phase, event *Event, out uiapi.Outcome, err error
 	if !errors.As(err, &fault) {
 		return err
 	}
-	a.record(phase, event, out, nil)
+	a.record(Round{Phase: phase, Event: event}, out)
 	a.failure = &Failure{
 		Code: fault.Code, Phase: phase, Round: len(a.rounds) - 1,
 		Message: fault.Message, Line: fault.Line, Column: fault.Column,
@@ -84,18 +95,22 @@ func (a *activation) end(phase Phase, event *Event, out uiapi.Outcome, err error
 	return nil
 }
 
-func (a *activation) record(phase Phase, event *Event, out uiapi.Outcome, applied patches.Batch) {
-	_, bytes := out.Batch.Size()
-	if len(out.Batch) == 0 {
-		bytes = 0
+// record keeps a round with what it used.
+func (a *activation) record(r Round, out uiapi.Outcome) {
+	u := out.Usage
+	r.Usage = Usage{
+		ElapsedUS: u.Elapsed.Microseconds(), Fuel: u.Fuel, Microtasks: u.Microtasks,
+		Patches: len(out.Batch), HeapBytes: u.HeapBytes,
 	}
-	a.rounds = append(a.rounds, Round{
-		Phase: phase, Event: event, Patches: applied,
-		Usage: Usage{
-			ElapsedUS: out.Usage.Elapsed.Microseconds(), Fuel: out.Usage.Fuel, Microtasks: out.Usage.Microtasks,
-			Patches: len(out.Batch), BatchBytes: bytes, HeapBytes: out.Usage.HeapBytes,
-		},
-	})
+	if len(out.Batch) > 0 {
+		_, r.Usage.BatchBytes = out.Batch.Size()
+	}
+	a.rounds = append(a.rounds, r)
+}
+
+// handles tells whether the card listens to that event (D10).
+func (a *activation) handles(id, kind string) bool {
+	return slices.Contains(a.handlers, Handler{ID: id, Type: kind})
 }
 
 // snapshot is everything there is to see now.
@@ -105,7 +120,7 @@ func (a *activation) snapshot() *Snapshot {
 		Display: &Display{
 			HTML: a.document.HTML(), CSS: a.card.Stylesheet.String(), Text: a.document.Text(),
 		},
-		Controls: a.document.Controls(), Handlers: a.handlers, Rounds: a.rounds, Failure: a.failure,
+		Controls: a.document.Controls(), Handlers: slices.Clip(a.handlers), Rounds: slices.Clip(a.rounds), Failure: a.failure,
 		Diagnostics: a.card.Warnings,
 	}
 	if a.failure != nil {

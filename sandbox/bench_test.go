@@ -107,3 +107,40 @@ func BenchmarkFuel(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkFreeze and BenchmarkThaw are about a guest after a small script; bytes are those of the frozen state.
+func BenchmarkFreeze(b *testing.B) {
+	g := frozenSubject(b, newEngine(b, Options{}))
+	var frozen []byte
+	for b.Loop() {
+		var err error
+		if frozen, err = g.Freeze(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(frozen)), "bytes")
+}
+
+func BenchmarkThaw(b *testing.B) {
+	e := newEngine(b, Options{})
+	frozen, err := frozenSubject(b, e).Freeze()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		g, err := e.Thaw(frozen)
+		if err != nil {
+			b.Fatal(err)
+		}
+		g.Close()
+	}
+}
+
+func frozenSubject(b *testing.B, e *Engine) *Guest {
+	g := newGuest(b, e, Activation{})
+	script := "let n = 0; f = (x) => { n += x; out = 'n is ' + n }; const rows = []; for (let i = 0; i < 100; i++) rows.push({i, text: 'row ' + i})"
+	if _, err := g.Run(context.Background(), Round{Input: []byte("0"), Script: script, MaxOutput: 100}); err != nil {
+		b.Fatal(err)
+	}
+	return g
+}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"runtime"
@@ -46,6 +47,7 @@ type Engine struct {
 	cacheErr error
 	compiled wazero.CompiledModule
 	image    *image
+	identity [sha256.Size]byte // of the code, then of the code with the image: what frozen state belongs to
 	budget   time.Duration
 	fuel     int64
 	reserve  func(int) (*reservation, error)
@@ -93,6 +95,7 @@ func (e *Engine) start(ctx context.Context, o Options) error {
 		i.close()
 		return err
 	}
+	e.identity = e.image.sum(e.identity)
 	e.idle = append(e.idle, i)
 	if o.unfueled {
 		return nil
@@ -109,6 +112,7 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("load engine: %w", err)
 	}
+	e.identity = sha256.Sum256(wasm)
 	if !o.NoCache {
 		e.cache, e.cacheErr = openCache(o.CacheDir)
 		if e.cacheErr != nil && o.CacheDir != "" {

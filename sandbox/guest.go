@@ -66,6 +66,7 @@ const maxDetail = 16 << 10
 type Guest struct {
 	engine *Engine
 	budget time.Duration // of each round
+	now    time.Time     // where its clock stands; zero for the real one
 
 	mu      sync.Mutex // held for a whole round, so that Close waits for it
 	i       *instance  // nil once closed
@@ -79,6 +80,9 @@ var errEnded = &limits.Error{Code: limits.Engine, Message: "the guest has ended;
 
 // Guest opens an activation: a machine exactly as the boot image says, seeded. It does not wait for a worker; Run does.
 func (e *Engine) Guest(a Activation) (*Guest, error) {
+	if year := a.Now.Year(); !a.Now.IsZero() && (year < 1970 || year > 2261) {
+		return nil, fmt.Errorf("set the guest's clock to %s: the year must be 1970 to 2261", a.Now.Format(time.RFC3339))
+	}
 	i, err := e.take()
 	if err != nil {
 		return nil, err
@@ -87,16 +91,20 @@ func (e *Engine) Guest(a Activation) (*Guest, error) {
 	if a.Seed != nil {
 		seed = *a.Seed
 	}
-	i.round.now = time.Now
-	if !a.Now.IsZero() {
-		i.round.now = func() time.Time { return a.Now }
-	}
-	g := &Guest{engine: e, budget: e.budget, i: i}
+	g := e.newGuest(i, a.Now)
 	if g.random, err = e.image.seed(i, seed); err != nil {
 		e.put(i, false)
 		return nil, &limits.Error{Code: limits.Engine, Message: "no guest could be made: " + err.Error(), Cause: err}
 	}
 	return g, nil
+}
+
+func (e *Engine) newGuest(i *instance, now time.Time) *Guest {
+	i.round.now = time.Now
+	if !now.IsZero() {
+		i.round.now = func() time.Time { return now }
+	}
+	return &Guest{engine: e, budget: e.budget, i: i, now: now}
 }
 
 // Close ends the activation: its memory is made that of the image again, or given back. It waits for a round that runs.

@@ -1,7 +1,10 @@
 package sandbox
 
 import (
+	"encoding/binary"
 	"fmt"
+	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,4 +34,28 @@ func (m *reservation) discard(low, high int) {
 	if err := unix.Madvise(m.buf[low:high], unix.MADV_DONTNEED); err != nil {
 		clear(m.buf[low:high])
 	}
+}
+
+// touched tells for each kernel page whether it was ever written or read, in memory or swapped out; one that was not is
+// zero. It is nil where the kernel does not say.
+func (m *reservation) touched() []bool {
+	if os.Getpagesize() != kernelPage || m.size == 0 {
+		return nil
+	}
+	f, err := os.Open("/proc/self/pagemap")
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	const entry = 8 // bytes for each page of the address space
+	raw := make([]byte, m.size/kernelPage*entry)
+	if _, err := f.ReadAt(raw, int64(uintptr(unsafe.Pointer(&m.buf[0]))/kernelPage*entry)); err != nil {
+		return nil
+	}
+	const inMemory, swapped = 1 << 63, 1 << 62
+	out := make([]bool, m.size/kernelPage)
+	for k := range out {
+		out[k] = binary.LittleEndian.Uint64(raw[k*entry:])&(inMemory|swapped) != 0
+	}
+	return out
 }

@@ -12,3 +12,6 @@ func (m *reservation) Free() { m.buf, m.size = nil, 0 }
 
 // discard makes a range zero.
 func (m *reservation) discard(low, high int) { clear(m.buf[low:high]) }
+
+// touched tells which pages were ever written or read; nil: not known.
+func (m *reservation) touched() []bool { return nil }

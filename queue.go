@@ -1,0 +1,103 @@
+package cardrun
+
+import (
+	"errors"
+
+	"example.com/cardrun/limits"
+	"example.com/cardrun/patches"
+)
+
+// queue holds the events that wait for a session's worker, and the clock of the user's edits.
+type queue struct {
+	waiting []Event
+	clock   uint64            // counts edits
+	edits   map[string]uint64 // control → clock of its newest edit
+}
+
+// pop takes the oldest event (R71).
+func (q *queue) pop() (Event, bool) {
+	if len(q.waiting) == 0 {
+		return Event{}, false
+	}
+	e := q.waiting[0]
+	q.waiting = q.waiting[1:]
+	return e, true
+}
+
+// push adds an event, or merges it into the last one where both are input events of one control (R73, D14). When
+// limits.Queue events wait it is ignored (R74).
+func (q *queue) push(id, kind string) (combined, ignored bool) {
+	if n := len(q.waiting); n > 0 && kind == "input" && q.waiting[n-1].ID == id && q.waiting[n-1].Type == "input" {
+		return true, false
+	} else if n == limits.Queue {
+		return false, true
+	}
+	q.waiting = append(q.waiting, Event{ID: id, Type: kind})
+	return false, false
+}
+
+// edited notes that the user changed a control, whatever becomes of the event (D16).
+func (q *queue) edited(id string) {
+	q.clock++
+	if q.edits == nil {
+		q.edits = make(map[string]uint64)
+	}
+	q.edits[id] = q.clock
+}
+
+// conflicts tells whether a batch would change a control that the user has edited since the round was dispatched, with
+// an event of it still waiting (R82, R83, D16).
+func (q *queue) conflicts(s *patches.Stage, dispatched uint64) bool {
+	for _, e := range q.waiting {
+		if q.edits[e.ID] > dispatched && s.Changes(e.ID) {
+			return true
+		}
+	}
+	return false
+}
+
+// take shows what the user entered, and queues the events that a browser would give for it (D11). The caller holds mu.
+func (s *Session) take(e Event) (combined, ignored int) {
+	a := s.act
+	d := a.document
+	c, control := d.Control(e.ID)
+	if !d.Has(e.ID) || d.Disabled(e.ID) {
+		return 0, 1
+	}
+	toggle := c.Type == "checkbox" || c.Type == "radio"
+	if e.Type != "click" && (!control || c.Type == "button") {
+		return 0, 1 // has no value that could be entered
+	}
+	changed := false
+	if control {
+		value, checked := e.Value, e.Checked
+		if toggle && e.Type == "click" && checked == nil {
+			on := c.Type == "radio" || !c.Checked
+			checked = &on
+		}
+		var err error
+		if changed, err = d.Edit(e.ID, value, checked); err != nil && (e.Type != "click" || !errors.Is(err, patches.ErrInert)) {
+			return 0, 1
+		}
+	}
+	if changed {
+		s.queue.edited(e.ID)
+	}
+	kinds := []string{e.Type}
+	if toggle && e.Type == "click" && changed {
+		kinds = []string{"click", "input", "change"}
+	}
+	for _, kind := range kinds {
+		if !a.handles(e.ID, kind) {
+			continue
+		}
+		merged, full := s.queue.push(e.ID, kind)
+		switch {
+		case merged:
+			combined++
+		case full:
+			ignored++
+		}
+	}
+	return combined, ignored
+}

@@ -1,0 +1,356 @@
+package cardrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"example.com/cardrun/limits"
+	"example.com/cardrun/patches"
+	"example.com/cardrun/uiapi"
+)
+
+var (
+	// ErrEnded is the error of events for an activation that has ended (R120): the card failed, or the session was closed.
+	// The Snapshot's failure says why; [Session.Refresh] may start a new one.
+	ErrEnded = errors.New("the activation has ended")
+	// ErrEvent is the error of an event that is malformed: an unknown type, or a value over 2,048 characters (D34). It is
+	// wrapped with what is wrong. None of the events sent with it was taken.
+	ErrEvent = errors.New("the event is not acceptable")
+)
+
+// SessionOptions configure a [Session]. The zero value is good.
+type SessionOptions struct {
+	RenderOptions
+	// FreezeAfter is how long a session stays idle before its guest is frozen to what differs from the boot image. Default:
+	// one second; negative never freezes.
+	FreezeAfter time.Duration
+
+	// schedule runs the session's work; tests put their own here to decide what happens in between.
+	schedule func(work func())
+}
+
+// Session is a card that lives: events come, rounds run one at a time in order of arrival (R71), the display follows. Open one
+// with [Runtime.Open]; close it. Its methods may be called from many goroutines.
+//
+// A session that waits for events holds no worker, and after a while no guest.
+type Session struct {
+	rt   *Runtime
+	card *Checked
+	o    SessionOptions
+
+	// gate is held by Refresh while it exchanges the activation, so that no event falls between two of them. It is taken
+	// before mu.
+	gate sync.RWMutex
+
+	mu      sync.Mutex // guards what follows; never held while a guest runs
+	ctx     context.Context
+	stop    context.CancelFunc // ends the round in flight
+	act     *activation
+	queue   queue
+	busy    bool          // a round is in flight
+	rest    chan struct{} // closed when nothing is in flight any more
+	news    chan struct{} // closed when a round was recorded, or the activation ended
+	ignored int           // events that were dropped at dispatch since the session was opened
+	closed  bool
+	timer   *time.Timer // freezes the guest
+}
+
+// Report is what sending events led to.
+type Report struct {
+	// Rounds are those that ended meanwhile.
+	Rounds []Round `json:"rounds"`
+	// Controls are the controls afterwards.
+	Controls []patches.Control `json:"controls"`
+	// Combined counts events that were merged into one that waited (R73).
+	Combined int `json:"combined"`
+	// Ignored counts events that came to nothing: the queue was full (R74), or their control is missing, disabled or
+	// cannot do that (D11).
+	Ignored int `json:"ignored"`
+}
+
+// Open checks a card, opens an activation and runs its initialization. The Session is nil when the card is rejected; the
+// Snapshot says why. A card whose initialization failed gives a Session that has ended. The error is as for
+// [Runtime.Render].
+func (r *Runtime) Open(ctx context.Context, c *Card, o SessionOptions) (*Session, *Snapshot, error) {
+	checked, found := c.Check()
+	if checked == nil {
+		found, err := r.withSyntax(ctx, c, found)
+		return nil, c.rejection(found), err
+	}
+	if o.FreezeAfter == 0 {
+		o.FreezeAfter = time.Second
+	}
+	if o.schedule == nil {
+		o.schedule = func(work func()) { go work() }
+	}
+	s := &Session{rt: r, card: checked, o: o, news: make(chan struct{})}
+	err := s.start(ctx)
+	var syntax *limits.Error
+	if errors.As(err, &syntax) && syntax.Code == limits.ScriptSyntax {
+		return nil, c.rejection(append(found, syntaxDiagnostic(syntax))), nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, s.Snapshot(), nil
+}
+
+// start makes an activation from the saved document and its initial values (R121), and makes it the session's.
+func (s *Session) start(ctx context.Context) error {
+	a, err := s.rt.open(s.card, s.o.RenderOptions)
+	if err != nil {
+		return err
+	}
+	if err := a.start(ctx); err != nil {
+		a.close()
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		a.close()
+		return ErrEnded
+	}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.act, s.queue = a, queue{}
+	s.tell()
+	s.rested()
+	return nil
+}
+
+// Refresh ends the activation and starts a new one from the saved document and its initial values; what the user entered
+// is not restored (R121). It also revives an activation that has ended.
+func (s *Session) Refresh(ctx context.Context) error {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	if err := s.halt(false); err != nil {
+		return err
+	}
+	return s.start(ctx)
+}
+
+// Close ends the activation; afterwards no code of the card runs (R120). The Snapshot stays.
+func (s *Session) Close() { _ = s.halt(true) }
+
+// halt ends the activation and waits until nothing is in flight.
+func (s *Session) halt(closing bool) error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return ErrEnded
+	}
+	s.closed = closing
+	s.queue = queue{}
+	s.stop()
+	s.mu.Unlock()
+	s.await(context.Background()) // cannot fail
+	s.mu.Lock()
+	s.still()
+	s.act.close()
+	s.tell()
+	s.mu.Unlock()
+	return nil
+}
+
+// Post takes events without waiting for their rounds, in order. What the user entered shows at once, whatever becomes of
+// the event (D15). It tells how many were combined and ignored, or [ErrEnded], or an [ErrEvent], of which none was taken.
+func (s *Session) Post(events ...Event) (combined, ignored int, err error) {
+	combined, ignored, _, err = s.post(events)
+	return combined, ignored, err
+}
+
+// post also tells how many rounds there were before.
+func (s *Session) post(events []Event) (combined, ignored, before int, err error) {
+	s.gate.RLock()
+	defer s.gate.RUnlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.act.failure != nil {
+		return 0, 0, 0, ErrEnded
+	}
+	for n, e := range events {
+		if err := acceptable(e); err != nil {
+			return 0, 0, 0, fmt.Errorf("event %d: %w", n+1, err)
+		}
+	}
+	before = len(s.act.rounds)
+	for _, e := range events {
+		c, i := s.take(e)
+		combined, ignored = combined+c, ignored+i
+		if !s.busy {
+			s.next() // what arrives at rest is dispatched at once, and does not wait
+		}
+	}
+	return combined, ignored, before, nil
+}
+
+// acceptable refuses what no page would send (D34).
+func acceptable(e Event) error {
+	switch {
+	case e.Type != "input" && e.Type != "change" && e.Type != "click":
+		return fmt.Errorf("%w: type is %.40q; use input, change or click", ErrEvent, e.Type)
+	case !limits.ValidID(e.ID):
+		return fmt.Errorf("%w: id is %.80q; an id is a letter, then letters, digits, _ or -, at most %d characters", ErrEvent, e.ID, limits.IDLength)
+	case e.Value != nil && limits.Length(*e.Value) > limits.Value:
+		return fmt.Errorf("%w: the value of %s has %d characters; the limit is %d", ErrEvent, e.ID, limits.Length(*e.Value), limits.Value)
+	}
+	return nil
+}
+
+// Wait waits until no event waits and no round runs. The error is the context's.
+func (s *Session) Wait(ctx context.Context) error { return s.await(ctx) }
+
+func (s *Session) await(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		busy, rest := s.busy, s.rest
+		s.mu.Unlock()
+		if !busy {
+			return nil
+		}
+		select {
+		case <-rest:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the session: %w", ctx.Err())
+		}
+	}
+}
+
+// Send is Post and Wait. The Report has the rounds that ended from the moment the events were taken until the session came to rest.
+// A context that ends leaves the events taken: their rounds go on.
+func (s *Session) Send(ctx context.Context, events ...Event) (Report, error) {
+	combined, ignored, before, err := s.post(events)
+	if err != nil {
+		return Report{}, err
+	}
+	if err := s.await(ctx); err != nil {
+		return Report{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := Report{Controls: s.act.document.Controls(), Combined: combined, Ignored: ignored}
+	if before < len(s.act.rounds) { // a Refresh may have come in between
+		r.Rounds = slices.Clip(s.act.rounds[before:])
+	}
+	return r, nil
+}
+
+// Rounds gives the rounds from number from on, counted from 0, the activation's failure if it has ended, and a channel
+// that is closed when there is something new: the way to follow a session. After a Refresh numbers start anew.
+func (s *Session) Rounds(from int) ([]Round, *Failure, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from = min(max(from, 0), len(s.act.rounds))
+	return slices.Clip(s.act.rounds[from:]), s.act.failure, s.news
+}
+
+// Snapshot gives everything there is to see now.
+func (s *Session) Snapshot() *Snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.act.snapshot()
+}
+
+// tell wakes those who follow. The caller holds mu.
+func (s *Session) tell() {
+	close(s.news)
+	s.news = make(chan struct{})
+}
+
+// flight is one round on its way.
+type flight struct {
+	act    *activation
+	event  Event // as dispatched, with the values of that moment (D13)
+	inputs []byte
+	clock  uint64 // of the edits, at dispatch
+}
+
+// next dispatches the first waiting event for which there is something to do. The caller holds mu, and nothing is in
+// flight.
+func (s *Session) next() {
+	f := s.prepare()
+	if f == nil {
+		return
+	}
+	s.still()
+	s.busy, s.rest = true, make(chan struct{})
+	ctx := s.ctx
+	s.o.schedule(func() { s.fly(ctx, f) })
+}
+
+// prepare takes the first waiting event whose element is still there, with the inputs as displayed now (R72), or nil.
+func (s *Session) prepare() *flight {
+	for {
+		e, ok := s.queue.pop()
+		if !ok || s.act.failure != nil {
+			return nil
+		}
+		if !s.act.document.Has(e.ID) {
+			s.ignored++ // it vanished meanwhile (D13)
+			continue
+		}
+		e = s.displayed(e)
+		inputs, err := s.act.document.Snapshot()
+		if err != nil { // the user's edits no longer fit (D35)
+			s.land(&flight{act: s.act, event: e}, uiapi.Outcome{}, err)
+			return nil
+		}
+		return &flight{act: s.act, event: e, inputs: inputs, clock: s.queue.clock}
+	}
+}
+
+// displayed gives the event the values that its control shows now.
+func (s *Session) displayed(e Event) Event {
+	out := Event{ID: e.ID, Type: e.Type}
+	c, ok := s.act.document.Control(e.ID)
+	switch {
+	case !ok || c.Type == "button":
+	case c.Type == "checkbox" || c.Type == "radio":
+		out.Value, out.Checked = &c.Value, &c.Checked
+	default:
+		out.Value = &c.Value
+	}
+	return out
+}
+
+// fly runs rounds until no event waits.
+func (s *Session) fly(ctx context.Context, f *flight) {
+	for f != nil {
+		var out uiapi.Outcome
+		g, err := f.act.wake(s.rt)
+		if err == nil {
+			out, err = uiapi.Dispatch(ctx, g, s.card.Card.JavaScript, uiapi.Event{ID: f.event.ID, Type: f.event.Type}, f.inputs)
+		}
+		s.mu.Lock()
+		if ctx.Err() == nil { // else the activation was ended from outside, and nothing more is to be seen of it
+			s.land(f, out, err)
+			f = s.prepare()
+		} else {
+			f = nil
+		}
+		if f == nil {
+			s.busy = false
+			close(s.rest)
+			s.rested()
+		}
+		s.mu.Unlock()
+	}
+}
+
+// land ends a round: its batch is applied, or dropped for a newer edit. The caller holds mu.
+func (s *Session) land(f *flight, out uiapi.Outcome, err error) {
+	event := f.event
+	if err := f.act.finish(PhaseEvent, &event, out, err, func(st *patches.Stage) bool { return s.queue.conflicts(st, f.clock) }); err != nil {
+		// Not the card's doing, but its state is lost all the same.
+		fault := &limits.Error{Code: limits.Engine, Message: "the sandbox failed: " + err.Error(), Cause: err}
+		_ = f.act.end(PhaseEvent, &event, out, fault) // a limits.Error always ends it
+	}
+	if f.act.failure != nil {
+		s.queue = queue{}
+	}
+	s.tell()
+}
