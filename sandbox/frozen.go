@@ -124,6 +124,7 @@ func (e *Engine) unpack(frozen []byte) (now time.Time, size int, plain []byte, e
 // difference finds the pages that differ from the image, and gives their numbers, and their bytes combined with the
 // image's by exclusive or.
 func (m *image) difference(i *instance) (numbers []uint32, pages []byte) {
+	pages = make([]byte, 0, 48*kernelPage) // what an ordinary card has, with room
 	touched := i.mem.touched()
 	next := 0 // the first run that does not end before the page
 	for at := 0; at < i.mem.size; at += kernelPage {
