@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"reflect"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -40,7 +41,10 @@ type cli struct {
 
 	Render renderCmd `cmd:"" help:"Run a card once and print what it shows."`
 	Check  checkCmd  `cmd:"" help:"Find what is wrong with cards, without running them."`
+	Play   playCmd   `cmd:"" help:"Use a card as a person would, and print what it shows then."`
 	Show   showCmd   `cmd:"" help:"Print the tool result that a card gives."`
+
+	Conform conformCmd `cmd:"" help:"Run case files: cards, what a user does, and what must come of it."`
 }
 
 // env is what a command works with.
@@ -81,6 +85,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			"Exit status: 0 yes, 1 a card was rejected or failed, 2 a bad call or an unreadable file."),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(int) { helped = true }),
+		kong.TypeMapper(reflect.TypeFor[turn](), turns()),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 100}),
 	)
 	if err != nil {

@@ -31,12 +31,9 @@ Examples:
 
 // Run runs the card.
 func (c *renderCmd) Run(e *env) error {
-	options := cardrun.RenderOptions{Seed: c.Seed}
-	if c.Now != nil {
-		if c.Now.IsZero() {
-			return errors.New("--now: the first moment of the year 1 stands for real time; give another")
-		}
-		options.Now = *c.Now
+	options, err := c.options()
+	if err != nil {
+		return err
 	}
 	card, err := e.readCard(c.Card)
 	if err != nil {
@@ -51,7 +48,24 @@ func (c *renderCmd) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("render card: %w", err)
 	}
-	out, err := c.print(&card, s)
+	return c.finish(e, &card, s)
+}
+
+// options are those of the run.
+func (c *renderCmd) options() (cardrun.RenderOptions, error) {
+	options := cardrun.RenderOptions{Seed: c.Seed}
+	if c.Now != nil {
+		if c.Now.IsZero() {
+			return options, errors.New("--now: the first moment of the year 1 stands for real time; give another")
+		}
+		options.Now = *c.Now
+	}
+	return options, nil
+}
+
+// finish prints a snapshot and turns it into the exit status.
+func (c *renderCmd) finish(e *env, card *cardrun.Card, s *cardrun.Snapshot) error {
+	out, err := c.print(card, s)
 	if err != nil {
 		return err
 	}
