@@ -212,8 +212,11 @@ func TestSeedAndNow(t *testing.T) {
 		t.Error(want)
 	}
 	var wg sync.WaitGroup
+	turns := make(chan struct{}, 4)
 	for i := range 100 {
 		wg.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
 			if i%3 == 0 {
 				_, _ = r.Render(context.Background(), new(probe(fmt.Sprintf("Math.random(); globalThis.x%d = new Array(%d)", i, i*100))), RenderOptions{})
 			}

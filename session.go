@@ -29,7 +29,7 @@ type SessionOptions struct {
 	// one second; negative never freezes.
 	FreezeAfter time.Duration
 
-	// schedule runs the session's work; tests put their own here to decide what happens in between.
+	// schedule runs what Post leaves to do; tests put their own here to decide what happens in between.
 	schedule func(work func())
 }
 
@@ -159,33 +159,42 @@ func (s *Session) halt(closing bool) error {
 // Post takes events without waiting for their rounds, in order. What the user entered shows at once, whatever becomes of
 // the event (D15). It tells how many were combined and ignored, or [ErrEnded], or an [ErrEvent], of which none was taken.
 func (s *Session) Post(events ...Event) (combined, ignored int, err error) {
-	combined, ignored, _, err = s.post(events)
-	return combined, ignored, err
+	p, err := s.post(events)
+	if p.work != nil {
+		s.o.schedule(func() { p.work(context.Background()) })
+	}
+	return p.combined, p.ignored, err
 }
 
-// post also tells how many rounds there were before.
-func (s *Session) post(events []Event) (combined, ignored, before int, err error) {
+// posted is what came of taking events.
+type posted struct {
+	combined, ignored int
+	before            int                   // rounds that there were already
+	work              func(context.Context) // the rounds to run, if nobody is at it
+}
+
+func (s *Session) post(events []Event) (p posted, err error) {
 	s.gate.RLock()
 	defer s.gate.RUnlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.act.failure != nil {
-		return 0, 0, 0, ErrEnded
+		return p, ErrEnded
 	}
 	for n, e := range events {
 		if err := acceptable(e); err != nil {
-			return 0, 0, 0, fmt.Errorf("event %d: %w", n+1, err)
+			return p, fmt.Errorf("event %d: %w", n+1, err)
 		}
 	}
-	before = len(s.act.rounds)
+	p.before = len(s.act.rounds)
 	for _, e := range events {
 		c, i := s.take(e)
-		combined, ignored = combined+c, ignored+i
+		p.combined, p.ignored = p.combined+c, p.ignored+i
 		if !s.busy {
-			s.next() // what arrives at rest is dispatched at once, and does not wait
+			p.work = s.next() // what arrives at rest is dispatched at once, and does not wait
 		}
 	}
-	return combined, ignored, before, nil
+	return p, nil
 }
 
 // acceptable refuses what no page would send (D34).
@@ -221,20 +230,23 @@ func (s *Session) await(ctx context.Context) error {
 }
 
 // Send is Post and Wait. The Report has the rounds that ended from the moment the events were taken until the session came to rest.
-// A context that ends leaves the events taken: their rounds go on.
+// A context that ends, which is noticed between rounds, leaves the events taken: their rounds go on.
 func (s *Session) Send(ctx context.Context, events ...Event) (Report, error) {
-	combined, ignored, before, err := s.post(events)
+	p, err := s.post(events)
 	if err != nil {
 		return Report{}, err
+	}
+	if p.work != nil {
+		p.work(ctx) // here, which saves a goroutine
 	}
 	if err := s.await(ctx); err != nil {
 		return Report{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := Report{Controls: s.act.document.Controls(), Combined: combined, Ignored: ignored}
-	if before < len(s.act.rounds) { // a Refresh may have come in between
-		r.Rounds = slices.Clip(s.act.rounds[before:])
+	r := Report{Controls: s.act.document.Controls(), Combined: p.combined, Ignored: p.ignored}
+	if p.before < len(s.act.rounds) { // a Refresh may have come in between
+		r.Rounds = slices.Clip(s.act.rounds[p.before:])
 	}
 	return r, nil
 }
@@ -269,17 +281,17 @@ type flight struct {
 	clock  uint64 // of the edits, at dispatch
 }
 
-// next dispatches the first waiting event for which there is something to do. The caller holds mu, and nothing is in
-// flight.
-func (s *Session) next() {
+// next dispatches the first waiting event for which there is something to do, and gives the work of it; the caller, who
+// holds mu, must see to it that it is done. Nothing is in flight.
+func (s *Session) next() (work func(context.Context)) {
 	f := s.prepare()
 	if f == nil {
-		return
+		return nil
 	}
 	s.still()
 	s.busy, s.rest = true, make(chan struct{})
 	ctx := s.ctx
-	s.o.schedule(func() { s.fly(ctx, f) })
+	return func(caller context.Context) { s.fly(ctx, caller, f) }
 }
 
 // prepare takes the first waiting event whose element is still there, with the inputs as displayed now (R72), or nil.
@@ -317,9 +329,13 @@ func (s *Session) displayed(e Event) Event {
 	return out
 }
 
-// fly runs rounds until no event waits.
-func (s *Session) fly(ctx context.Context, f *flight) {
+// fly runs rounds until no event waits. ctx is the activation's. When the caller's ends, the rest goes on without him.
+func (s *Session) fly(ctx, caller context.Context, f *flight) {
 	for f != nil {
+		if caller.Err() != nil {
+			go s.fly(ctx, context.Background(), f)
+			return
+		}
 		var out uiapi.Outcome
 		g, err := f.act.wake(s.rt)
 		if err == nil {

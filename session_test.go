@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -542,8 +543,11 @@ func TestFrozenSessions(t *testing.T) {
 	}
 	want := run(false)
 	var wg sync.WaitGroup
+	turns := make(chan struct{}, 4) // more would starve one another of the 250 ms that a round has
 	for i := range 100 {
 		wg.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
 			if got := run(i%2 == 0); got != want {
 				t.Errorf("run %d differs: %s", i, cmp.Diff(want, got))
 			}
@@ -676,4 +680,36 @@ func BenchmarkFrozenSession(b *testing.B) {
 			b.ReportMetric(float64(len(s.act.frozen)), "bytes")
 		})
 	}
+}
+
+// BenchmarkFrozenMemory opens sessions of the capacity card until 10,000 are frozen, and reports what they keep.
+func BenchmarkFrozenMemory(b *testing.B) {
+	const sessions = 10_000
+	r := newRuntime(b, Options{})
+	data := shared(b, "cards/capacity.json")
+	for b.Loop() {
+		before := heap()
+		all := make([]*Session, sessions)
+		for i := range all {
+			card := Decode(data)
+			s, _, err := r.Open(context.Background(), &card, SessionOptions{FreezeAfter: -1})
+			if err != nil {
+				b.Fatal(err)
+			}
+			s.freeze()
+			all[i] = s
+		}
+		b.ReportMetric(float64(heap()-before)/sessions, "bytes/session")
+		for _, s := range all {
+			s.Close()
+		}
+	}
+}
+
+// heap is what is reachable after a collection.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }
