@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"time"
 
 	"github.com/klauspost/compress/s2"
@@ -23,8 +24,11 @@ var ErrFrozen = errors.New("the frozen guest cannot be thawed")
 //	checksum   32 bytes, SHA-256 of all that follows
 //	now         8 bytes, the guest's clock in nanoseconds since 1970, or -1 for the real one
 //	size        4 bytes, of the memory
-//	pages       S2 block: for each page that differs from the image its number in 4 bytes, then, for all of them, the pages,
-//	            combined with the image's by exclusive or
+//	count       4 bytes, of pages
+//	pages       S2 block: for each page that differs from the image its number in 4 bytes and a map in 8, then their chunks
+//
+// A page is cut into 64 chunks of 64 bytes; the map has a bit for each that differs, the lowest for the first, and those
+// alone are there, combined with the image's by exclusive or.
 //
 // The stack and the buffer hold nothing between rounds, and are left out.
 const (
@@ -33,9 +37,13 @@ const (
 	frozenChecksum = frozenEngine + sha256.Size
 	frozenNow      = frozenChecksum + sha256.Size
 	frozenSize     = frozenNow + 8
-	frozenPages    = frozenSize + 4
+	frozenCount    = frozenSize + 4
+	frozenPages    = frozenCount + 4
 
 	realClock = -1
+
+	chunk     = kernelPage / 64
+	pageEntry = 4 + 8 // number and map
 )
 
 // Freeze gives the guest's whole state as bytes: what its memory holds beyond the boot image. The guest lives on; close
@@ -47,12 +55,8 @@ func (g *Guest) Freeze() ([]byte, error) {
 		return nil, errEnded
 	}
 	m, i := g.engine.image, g.i
-	numbers, pages := m.difference(i)
-	plain := make([]byte, 0, len(numbers)*(4+kernelPage))
-	for _, n := range numbers {
-		plain = binary.LittleEndian.AppendUint32(plain, n)
-	}
-	plain = append(plain, pages...)
+	entries, chunks := m.difference(i)
+	plain := append(entries, chunks...)
 
 	out := make([]byte, frozenPages, frozenPages+s2.MaxEncodedLen(len(plain)))
 	copy(out, frozenMagic)
@@ -63,6 +67,7 @@ func (g *Guest) Freeze() ([]byte, error) {
 	}
 	binary.LittleEndian.PutUint64(out[frozenNow:], uint64(now))
 	binary.LittleEndian.PutUint32(out[frozenSize:], uint32(i.mem.size))
+	binary.LittleEndian.PutUint32(out[frozenCount:], uint32(len(entries)/pageEntry))
 	out = append(out, s2.Encode(nil, plain)...)
 	sum := sha256.Sum256(out[frozenNow:])
 	copy(out[frozenChecksum:], sum[:])
@@ -81,7 +86,7 @@ func (e *Engine) Thaw(frozen []byte) (*Guest, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.image.apply(i, size, plain); err != nil {
+	if err := e.image.apply(i, size, binary.LittleEndian.Uint32(frozen[frozenCount:]), plain); err != nil {
 		e.put(i, false)
 		return nil, fmt.Errorf("%w: %w", ErrFrozen, err)
 	}
@@ -112,21 +117,20 @@ func (e *Engine) unpack(frozen []byte) (now time.Time, size int, plain []byte, e
 		return now, 0, nil, fmt.Errorf("its memory has %d bytes", size)
 	}
 	n, err := s2.DecodedLen(frozen[frozenPages:])
-	if err != nil || n > size/kernelPage*(4+kernelPage) {
+	if err != nil || n > size/kernelPage*(pageEntry+kernelPage) {
 		return now, 0, nil, fmt.Errorf("its pages take %d bytes: %w", n, errors.Join(err, errCorrupt))
 	}
-	if plain, err = s2.Decode(nil, frozen[frozenPages:]); err != nil || len(plain)%(4+kernelPage) != 0 {
+	if plain, err = s2.Decode(nil, frozen[frozenPages:]); err != nil {
 		return now, 0, nil, fmt.Errorf("its pages take %d bytes: %w", len(plain), errors.Join(err, errCorrupt))
 	}
 	return now, size, plain, nil
 }
 
-// difference finds the pages that differ from the image, and gives their numbers, and their bytes combined with the
-// image's by exclusive or.
-func (m *image) difference(i *instance) (numbers []uint32, pages []byte) {
-	pages = make([]byte, 0, 48*kernelPage) // what an ordinary card has, with room
+// difference finds the chunks that differ from the image, as frozen state has them.
+func (m *image) difference(i *instance) (entries, chunks []byte) {
 	touched := i.mem.touched()
-	next := 0 // the first run that does not end before the page
+	chunks = make([]byte, 0, 64<<10) // what an ordinary card has, with room
+	next := 0                        // the first run that does not end before the page
 	for at := 0; at < i.mem.size; at += kernelPage {
 		for next < len(m.runs) && m.runs[next].at+len(m.runs[next].data) <= at {
 			next++
@@ -141,10 +145,18 @@ func (m *image) difference(i *instance) (numbers []uint32, pages []byte) {
 		if bytes.Equal(page, base) {
 			continue
 		}
-		numbers = append(numbers, uint32(at/kernelPage))
-		pages = appendXor(pages, page, base)
+		var differ uint64
+		for k := range 64 {
+			if a, b := page[k*chunk:][:chunk], base[k*chunk:][:chunk]; !bytes.Equal(a, b) {
+				differ |= 1 << k
+				chunks = append(chunks, a...)
+				xor(chunks[len(chunks)-chunk:], b)
+			}
+		}
+		entries = binary.LittleEndian.AppendUint32(entries, uint32(at/kernelPage))
+		entries = binary.LittleEndian.AppendUint64(entries, differ)
 	}
-	return numbers, pages
+	return entries, chunks
 }
 
 var zeroPage [kernelPage]byte // never written
@@ -154,14 +166,7 @@ func (m *image) scratch(at int) bool {
 	return at >= stackLow && at < stackHigh || at >= int(m.buffer) && at+kernelPage <= int(m.buffer)+bufferSize
 }
 
-func appendXor(dst, a, b []byte) []byte {
-	n := len(dst)
-	dst = append(dst, a...)
-	xor(dst[n:], b)
-	return dst
-}
-
-// xor combines b into a, which are of one length, a multiple of 8.
+// xor combines b into a, whose length is a multiple of 8; b may be longer.
 func xor(a, b []byte) {
 	for k := 0; k < len(a); k += 8 {
 		binary.LittleEndian.PutUint64(a[k:], binary.LittleEndian.Uint64(a[k:])^binary.LittleEndian.Uint64(b[k:]))
@@ -169,20 +174,33 @@ func xor(a, b []byte) {
 }
 
 // apply puts the pages of frozen state over an instance that is as the image says.
-func (m *image) apply(i *instance, size int, plain []byte) error {
+func (m *image) apply(i *instance, size int, pages uint32, plain []byte) error {
 	if grown := (size - i.mem.size) / pageSize; grown > 0 {
 		if _, ok := i.mod.Memory().Grow(uint32(grown)); !ok {
 			return &limits.Error{Code: limits.Memory, Message: fmt.Sprintf("the guest's memory of %d bytes was refused", size)}
 		}
 	}
-	count := len(plain) / (4 + kernelPage)
-	pages := plain[4*count:]
-	for k := range count {
-		at := uint64(binary.LittleEndian.Uint32(plain[4*k:])) * kernelPage
+	count := int(pages)
+	if count > size/kernelPage || len(plain) < count*pageEntry {
+		return fmt.Errorf("%d pages in %d bytes: %w", count, len(plain), errCorrupt)
+	}
+	entries, chunks := plain[:count*pageEntry], plain[count*pageEntry:]
+	for ; len(entries) > 0; entries = entries[pageEntry:] {
+		at := uint64(binary.LittleEndian.Uint32(entries)) * kernelPage
 		if at+kernelPage > uint64(size) {
 			return fmt.Errorf("page at %#x of %d bytes: %w", at, size, errCorrupt)
 		}
-		xor(i.mem.buf[at:at+kernelPage], pages[k*kernelPage:][:kernelPage])
+		page := i.mem.buf[at : at+kernelPage]
+		for differ := binary.LittleEndian.Uint64(entries[4:]); differ != 0; differ &= differ - 1 {
+			if len(chunks) < chunk {
+				return fmt.Errorf("page at %#x is cut short: %w", at, errCorrupt)
+			}
+			xor(page[bits.TrailingZeros64(differ)*chunk:][:chunk], chunks)
+			chunks = chunks[chunk:]
+		}
+	}
+	if len(chunks) > 0 {
+		return fmt.Errorf("%d bytes too many: %w", len(chunks), errCorrupt)
 	}
 	return nil
 }
