@@ -59,9 +59,7 @@ func (a *activation) start(ctx context.Context) error {
 // finish applies a round's batch, all or nothing (R80), unless drop says that a newer edit stands against it (R82), and
 // records the round. drop may be nil.
 func (a *activation) finish(phase Phase, event *Event, out uiapi.Outcome, err error, drop func(*patches.Stage) bool) error {
-	for _, h := range out.Handlers {
-		a.handlers = append(a.handlers, Handler(h))
-	}
+	a.handlers = append(a.handlers, out.Handlers...)
 	if err != nil {
 		return a.end(phase, event, out, err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"example.com/cardrun/limits"
 	"example.com/cardrun/patches"
+	"example.com/cardrun/uiapi"
 )
 
 // Outcome says how far a card came.
@@ -63,10 +64,7 @@ type Display struct {
 }
 
 // Handler is one registered pair of element id and event type.
-type Handler struct {
-	ID   string `json:"id"`
-	Type string `json:"type"`
-}
+type Handler = uiapi.Handler
 
 // Event is one thing a user did. Value and Checked are what the control holds now in the user's browser; both may be
 // left out.
