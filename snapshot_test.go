@@ -36,7 +36,7 @@ func TestSnapshotOfSession(t *testing.T) {
 		Outcome: Failed, Card: CardInfo{"sha256:00", "A < B", "S & \u2028"},
 		Display:  &Display{HTML: "<p>x</p>", CSS: "p > b {}", Text: "x\ny"},
 		Controls: []patches.Control{{ID: "w", Type: "range", Value: "4", Disabled: true}},
-		Handlers: []Handler{{"w", "input"}},
+		Handlers: []Handler{{ID: "w", Type: "input"}},
 		Rounds: []Round{
 			{Phase: PhaseInit, Patches: patches.Batch{{Op: patches.OpText, ID: "o", Value: "<1>"}}, Usage: Usage{241, 5120, 1, 2, 90, 118200, true}},
 			{Phase: PhaseEvent, Event: &Event{ID: "w", Type: "input", Value: &value, Checked: &checked}, Discarded: true},
@@ -69,7 +69,7 @@ func TestSnapshotOfSession(t *testing.T) {
 }
 
 func TestSnapshotIndent(t *testing.T) {
-	got, err := new(Snapshot{Outcome: Ready, Handlers: []Handler{{"a", "click"}}}).AppendIndent(nil, "  ")
+	got, err := new(Snapshot{Outcome: Ready, Handlers: []Handler{{ID: "a", Type: "click"}}}).AppendIndent(nil, "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
