@@ -180,7 +180,7 @@ func (c *checker) display(e *Expect) {
 	lower := strings.ToLower(html)
 	for _, want := range e.DisplayLacks {
 		if at := strings.Index(lower, strings.ToLower(want)); at >= 0 {
-			c.miss("display_lacks", "no "+quote(want), quote(around(lower, at)))
+			c.miss("display_lacks", "no "+quote(want), quoteAt(lower, at))
 		}
 	}
 	for _, p := range e.DisplayLacksMatch {
@@ -238,7 +238,7 @@ func (c *checker) differ(key, want, got string) {
 	for at < len(want) && at < len(got) && want[at] == got[at] {
 		at++
 	}
-	c.miss(key, quote(around(want, at)), quote(around(got, at)))
+	c.miss(key, quoteAt(want, at), quoteAt(got, at))
 }
 
 // list is what is allowed, as a person would say it.

@@ -103,8 +103,11 @@ func around(s string, at int) string {
 	return part
 }
 
+// quoteAt is the part of a text around a byte as a Go string.
+func quoteAt(s string, at int) string { return strconv.Quote(around(s, at)) }
+
 // shorten cuts a long text to its beginning.
 func shorten(s string) string { return around(s, 0) }
 
 // quote is a text as a Go string, so that white space and control characters can be seen.
-func quote(s string) string { return strconv.Quote(shorten(s)) }
+func quote(s string) string { return quoteAt(s, 0) }

@@ -1,0 +1,307 @@
+package conformance_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/cardrun"
+	"example.com/cardrun/conformance"
+	"example.com/cardrun/limits"
+	"example.com/cardrun/patches"
+)
+
+// parse reads a case whose expect is given.
+func parse(t *testing.T, expect string) conformance.Case {
+	t.Helper()
+	c, err := conformance.Parse("x.json", []byte(`{"card": {}, "expect": `+expect+`}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// ready is a snapshot with one of everything.
+func ready() *cardrun.Snapshot {
+	return &cardrun.Snapshot{
+		Outcome: cardrun.Ready, Card: cardrun.CardInfo{Title: "T"},
+		Display: &cardrun.Display{
+			HTML: `<p id="a">one <b>two</b></p><p id="n">42</p><input id="c" type="checkbox" value="v" checked="">`,
+			CSS:  "p {\n  color: \\72 ed;\n}\n",
+		},
+		Controls: []patches.Control{{ID: "c", Type: "checkbox", Value: "v", Checked: true}},
+		Handlers: []cardrun.Handler{{ID: "c", Type: "click"}},
+		Rounds: []cardrun.Round{
+			{Phase: cardrun.PhaseInit, Usage: cardrun.Usage{ElapsedUS: 5000}},
+			{Phase: cardrun.PhaseEvent, Patches: patches.Batch{{}, {}}, Discarded: true, Usage: cardrun.Usage{ElapsedUS: 9000}},
+		},
+	}
+}
+
+func failed() *cardrun.Snapshot {
+	s := ready()
+	s.Outcome, s.Failure = cardrun.Failed, &cardrun.Failure{Code: limits.Timeout, Round: 1, Message: "slow"}
+	return s
+}
+
+func rejected() *cardrun.Snapshot {
+	return &cardrun.Snapshot{Outcome: cardrun.Rejected, Diagnostics: []cardrun.Diagnostic{
+		{Severity: limits.SeverityWarning, Code: limits.CSSDropped}, {Severity: limits.SeverityError, Code: limits.IDInvalid, Field: "html"}}}
+}
+
+// TestCheck holds snapshots against expectations; keys are those of the mismatches.
+func TestCheck(t *testing.T) {
+	for _, c := range []struct {
+		snapshot *cardrun.Snapshot
+		expect   string
+		keys     string
+	}{
+		{ready(), `{}`, ""},
+		{ready(), `{"outcome": "ready"}`, ""},
+		{ready(), `{"outcome": ["failed", "rejected"]}`, "outcome"},
+		{ready(), `{"failure": "timeout"}`, "failure"},
+		{failed(), `{"outcome": "failed", "failure": ["memory", "timeout"]}`, ""},
+		{failed(), `{"failure": "memory"}`, "failure"},
+		{failed(), `{"failure_if_failed": ["memory"]}`, "failure_if_failed"},
+		{failed(), `{"failure_if_failed": "timeout"}`, ""},
+		{ready(), `{"failure_if_failed": "timeout"}`, ""},
+		{rejected(), `{"diagnostic": "id_invalid"}`, ""},
+		{rejected(), `{"diagnostic": ["id_duplicate", "css_forbidden"]}`, "diagnostic"},
+		{ready(), `{"diagnostic": "id_invalid"}`, "diagnostic"},
+		{ready(), `{"title": "T"}`, ""},
+		{ready(), `{"title": "U"}`, "title"},
+		{ready(), `{"if_ready": {"text": {"n": "41"}}}`, "if_ready/text/n"},
+		{failed(), `{"if_ready": {"text": {"n": "41"}}}`, ""},
+		{ready(), `{"text": {"a": "one two", "n": "42", "c": ""}}`, ""},
+		{ready(), `{"text": {"a": "one", "gone": ""}}`, "text/a text/gone"},
+		{ready(), `{"text_matches": {"a": "^o.*o$"}}`, ""},
+		{ready(), `{"text_matches": {"a": "ONE", "gone": "x"}}`, "text_matches/a text_matches/gone"},
+		{ready(), `{"text_lacks_match": {"a": "three", "gone": "."}}`, ""},
+		{ready(), `{"text_lacks_match": {"a": "t.o"}}`, "text_lacks_match/a"},
+		{ready(), `{"text_range": {"n": [42, 42]}}`, ""},
+		{ready(), `{"text_range": {"n": [43, 50], "a": [0, 9], "gone": [0, 0]}}`, "text_range/a text_range/gone text_range/n"},
+		{ready(), `{"html": {"a": "one <b>two</b>"}}`, ""},
+		{ready(), `{"html": {"a": "one two", "gone": ""}}`, "html/a html/gone"},
+		{ready(), `{"elements": {"p": 2, "b": 1, "i": 0, "INPUT": 1}}`, ""},
+		{ready(), `{"elements": {"p": 1}}`, "elements/p"},
+		{ready(), `{"controls": {"c": {"value": "v", "checked": true}}}`, ""},
+		{ready(), `{"controls": {"c": {"value": "w", "checked": false}, "a": {}}}`, "controls/a controls/c/value controls/c/checked"},
+		{ready(), `{"display_has": ["<b>two</b>"], "display_lacks": ["<i>"], "display_lacks_match": ["on\\w+="]}`, ""},
+		{ready(), `{"display_has": ["<B>"], "display_lacks": ["<B>"], "display_lacks_match": ["TYPE\\s*="]}`, "display_has display_lacks display_lacks_match"},
+		{ready(), `{"css_has_match": ["COLOR: red"], "css_lacks_match": ["blue"]}`, ""},
+		{ready(), `{"css_has_match": ["blue"], "css_lacks_match": ["Red"]}`, "css_has_match css_lacks_match"},
+		{ready(), `{"stable": true}`, ""},
+		{ready(), `{"handlers": 1, "patches": 2, "discarded": true, "rounds": 2, "max_ms": 9}`, ""},
+		{ready(), `{"handlers": 2, "patches": 0, "discarded": false, "rounds": 1, "max_ms": 4.5}`, "handlers patches discarded rounds max_ms max_ms"},
+		// A rejected card shows nothing.
+		{rejected(), `{"display_lacks": ["x"], "elements": {"p": 0}, "css_lacks_match": ["."], "stable": true, "patches": 0, "rounds": 0, "handlers": 0, "text_lacks_match": {"a": "."}}`, ""},
+		{rejected(), `{"display_has": [""], "text": {"a": ""}, "css_has_match": ["."]}`, "text/a css_has_match"},
+	} {
+		e := parse(t, c.expect).Expect
+		var keys []string
+		for _, m := range e.Check(c.snapshot) {
+			keys = append(keys, m.Key)
+			if m.Want == "" || m.Got == "" {
+				t.Errorf("%s: %+v says too little", c.expect, m)
+			}
+		}
+		if got := strings.Join(keys, " "); got != c.keys {
+			t.Errorf("%s on a card that is %s: mismatches %q, want %q", c.expect, c.snapshot.Outcome, got, c.keys)
+		}
+	}
+}
+
+// Display html that a parser reads as something else is not stable.
+func TestCheckUnstable(t *testing.T) {
+	for _, html := range []string{
+		`<p><div></div></p>`, `<table><tr></tr></table>`, `<b>x`, `<P></P>`, `a & b`, `<p id=x></p>`, "<textarea>\nx</textarea>", `<svg viewbox="0"></svg>`, "a\r\nb", `<p title="<"></p>`,
+	} {
+		s := ready()
+		s.Display.HTML = html
+		if found := (&conformance.Expect{Stable: true}).Check(s); len(found) != 1 || found[0].Key != "stable" {
+			t.Errorf("%q: %v", html, found)
+		}
+	}
+	for _, html := range []string{
+		"", "text &amp; &lt;", `<p id="x" title="&lt;&quot;'">&nbsp;"'</p>`, "<pre>\n\nx</pre>", `<svg viewBox="0"><text>t</text></svg>`, "<br>", "<select><option selected=\"\">o</option></select>", "a&#13;b",
+	} {
+		s := ready()
+		s.Display.HTML = html
+		if found := (&conformance.Expect{Stable: true}).Check(s); len(found) != 0 {
+			t.Errorf("%q: %v", html, found)
+		}
+	}
+}
+
+// Escapes hide nothing from css_lacks_match.
+func TestCheckEscapedCSS(t *testing.T) {
+	for css, plain := range map[string]string{
+		`\75rl(x)`: `url`, `\000075 rl(x)`: `url`, "@\\69\nmport": "@import", `\u\r\l`: "url", "ur\\\nl": "url", `\\75`: `\\75$`, `\0 x`: "\ufffdx", `\110000 x`: "\ufffdx", `\é`: "^é$", `\`: `^\\$`,
+	} {
+		s := ready()
+		s.Display.CSS = css
+		c := parse(t, `{"css_has_match": [`+fmt.Sprintf("%q", plain)+`]}`)
+		if found := c.Expect.Check(s); len(found) > 0 {
+			t.Errorf("%q: %v", css, found)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for in, want := range map[string]string{
+		`[]`:                                 "a case is one JSON object",
+		`{}`:                                 "card: there must be a card",
+		`{"card": {}, "raw": ""}`:            "card: there must be a card, or raw in its place, and not both",
+		`{"card": {}} {}`:                    "something follows",
+		`{"card": {}`:                        "unexpected EOF",
+		`{"card": {}, "card": {}}`:           "card: there twice",
+		`{"card": {}, "wrong": 1}`:           "wrong: unknown member",
+		`{"card": {}, "name": 1}`:            "name: : a JSON number cannot stand here",
+		`{"card": {}, "seed": -1}`:           "seed: ",
+		`{"card": {}, "now": "today"}`:       "now: ",
+		`{"raw": {}}`:                        "raw: : a JSON object cannot stand here",
+		`{"card": {}, "expect": {"txt": 1}}`: "expect: /txt: unknown member",
+		`{"card": {}, "expect": {"text": {"a": 1}}}`:                                                                                "expect: /text/a: a JSON number cannot stand here",
+		`{"card": {}, "expect": {"text_matches": {"a": "("}}}`:                                                                      "expect: /text_matches/a: error parsing regexp: missing closing )",
+		`{"card": {}, "expect": {"outcome": []}}`:                                                                                   "expect: /outcome: the list is empty",
+		`{"card": {}, "expect": {"outcome": "done"}}`:                                                                               `expect: outcome: "done" is none`,
+		`{"card": {}, "expect": {"controls": {"a": {"val": 1}}}}`:                                                                   "expect: /controls/a/val: unknown member",
+		`{"card": {}, "expect": {"text_range": {"a": [2, 1]}}}`:                                                                     "expect: text_range/a: nothing is from 2 to 1",
+		`{"card": {}, "expect": {"if_ready": {"if_ready": {}}}}`:                                                                    "expect: if_ready/if_ready",
+		`{"card": {}, "expect": {"if_ready": {"outcome": "x"}}}`:                                                                    "expect: if_ready: outcome",
+		`{"card": {}, "steps": [{"event": []}]}`:                                                                                    "steps: /0/event: unknown member",
+		`{"card": {}, "steps": [{"events": [{"id": "a"}]}]}`:                                                                        "steps/0/events/0/type: missing",
+		`{"card": {}, "steps": [{"events": [{"id": "a", "type": "click", "x": 1}]}]}`:                                               "steps: /0/events/0/x: unknown member",
+		`{"card": {}, "steps": [{"events": [{"id": "a", "type": "click", "at_ms": 5}, {"id": "a", "type": "click", "at_ms": 4}]}]}`: "steps/0/events/1/at_ms: 4",
+		`{"card": {}, "steps": [{}, {"expect": {"outcome": "x"}}]}`:                                                                 "steps/1/expect: outcome",
+	} {
+		_, err := conformance.Parse("dir/x.json", []byte(in))
+		if err == nil {
+			t.Errorf("%s: no error", in)
+		} else if got := err.Error(); !strings.HasPrefix(got, "read case dir/x.json: ") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q in it", in, got, want)
+		}
+	}
+}
+
+// The card goes to the product as it stands in the file, and what is for the reader may be there.
+func TestParse(t *testing.T) {
+	c, err := conformance.Parse("x.json", []byte(`{"name": "n", "why": "w", "note": [1], "open": true, "seed": 7, "now": "2026-01-02T03:04:05Z",
+		"card": {"title": "a", "title": "\ud800"}, "expect": {}, "steps": [{"why": "x", "note": 1, "events": [{"id": "i", "type": "input", "value": "\ud800", "at_ms": 1.5}], "burst": true, "expect": {}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(c.Body), `{"title": "a", "title": "\ud800"}`; got != want {
+		t.Errorf("body %s, want %s", got, want)
+	}
+	if e := c.Steps[0].Events[0]; *e.Value != "\ufffd" || *e.AtMS != 1.5 || !c.Steps[0].Burst || *c.Seed != 7 || c.Now.Year() != 2026 {
+		t.Errorf("got %+v", c)
+	}
+	raw, err := conformance.Parse("x.json", []byte(`{"raw": "{\"title\""}`))
+	if err != nil || string(raw.Body) != `{"title"` {
+		t.Errorf("raw body %q, %v", raw.Body, err)
+	}
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"b.json": `{"raw": ""}`, "sub/a.JSON": `{"name": "own", "raw": ""}`, "c.txt": "no", "bad.json": `{"x": 1}`, "empty/none.txt": ""} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cases, err := conformance.Load(dir, filepath.Join(dir, "b.json"), filepath.Join(dir, "gone"), filepath.Join(dir, "empty"))
+	var names []string
+	for _, c := range cases {
+		names = append(names, c.Name)
+	}
+	if diff := cmp.Diff([]string{"b", "own", "b"}, names); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if err == nil {
+		t.Fatal("no error")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	wants := []string{"bad.json: x: unknown member", "gone: no such file", "no *.json file in " + filepath.Join(dir, "empty")}
+	if len(lines) != len(wants) {
+		t.Fatalf("errors %q", lines)
+	}
+	for i, want := range wants {
+		if !strings.Contains(lines[i], want) {
+			t.Errorf("error %q, want %q in it", lines[i], want)
+		}
+	}
+}
+
+// The printed differences are short, and cut where the texts part.
+func TestPrint(t *testing.T) {
+	long := strings.Repeat("é", 500)
+	s := ready()
+	s.Display.HTML = `<p id="a">` + long + `x` + long + `</p>`
+	e := parse(t, `{"text": {"a": "`+long+`y`+long+`"}, "outcome": "failed"}`)
+	found := e.Expect.Check(s)
+	found[1].Step = 2
+	results := conformance.Results{{Case: &e, Mismatches: found}, {Case: &e}}
+	var b strings.Builder
+	if err := results.Print(&b); err != nil {
+		t.Fatal(err)
+	}
+	before, after := strings.Repeat("é", 20), strings.Repeat("é", 60)
+	want := "FAIL x.json: \n  start: outcome\n    want failed\n    got  ready\n  step 2: text/a\n" +
+		"    want \"…" + before + "y" + after + "…\"\n    got  \"…" + before + "x" + after + "…\"\n1 passed, 1 failed\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Run reports what is not as expected, at the step where it is not, in the order of the cases; and a case that cannot be
+// played as an error.
+func TestRunFinds(t *testing.T) {
+	r := engine(t)
+	const card = `"card": {"title": "T", "summary": "S", "html": "<button id=\"b\">B</button><p id=\"p\">0</p>", "css": "", "javascript": "let n = 0; ui.on('b', 'click', () => { ui.text('p', String(++n)); if (n === 3) throw 1; });"}`
+	var cases []conformance.Case
+	for _, rest := range []string{
+		`"expect": {"text": {"p": "1"}}`,
+		`"expect": {"text": {"p": "0"}}, "steps": [{"events": [{"id": "b", "type": "click"}], "expect": {"text": {"p": "1"}}}, {"events": [{"id": "b", "type": "click"}], "expect": {"text": {"p": "9"}}}]`,
+		`"steps": [{"burst": true, "events": [{"id": "b", "type": "click"}, {"id": "no id", "type": "click"}, {"id": "b", "type": "click"}], "expect": {"text": {"p": "2"}, "rounds": 3}}]`,
+		`"steps": [{"events": [{"id": "b", "type": "click", "at_ms": 0}, {"id": "b", "type": "click", "at_ms": 30}], "expect": {"text": {"p": "2"}}}]`,
+		`"steps": [{"events": [{"id": "b", "type": "click"}, {"id": "b", "type": "click"}, {"id": "b", "type": "click"}, {"id": "b", "type": "click"}], "expect": {"outcome": "failed", "rounds": 4}}, {"burst": true, "events": [{"id": "b", "type": "click"}], "expect": {"rounds": 4, "text": {"p": "3"}}}]`,
+	} {
+		c, err := conformance.Parse("x.json", []byte("{"+card+", "+rest+"}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cases = append(cases, c)
+	}
+	last := 0
+	results := conformance.Run(t.Context(), r, cases, conformance.Options{Workers: 2, Done: func(done, all int) {
+		if done != last+1 || all != len(cases) {
+			t.Errorf("%d of %d after %d", done, all, last)
+		}
+		last = done
+	}})
+	var got []string
+	for i, res := range results {
+		if res.Err != nil {
+			t.Errorf("case %d: %v", i, res.Err)
+		}
+		for _, m := range res.Mismatches {
+			got = append(got, fmt.Sprintf("%d: step %d: %s: %s, not %s", i, m.Step, m.Key, m.Got, m.Want))
+		}
+	}
+	want := []string{`0: step 0: text/p: "0", not "1"`, `1: step 2: text/p: "2", not "9"`, `4: step 2: text/p: "2", not "3"`}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	if passed, failed := results.Count(); passed != 2 || failed != 3 || last != len(cases) {
+		t.Errorf("%d passed, %d failed, %d done", passed, failed, last)
+	}
+}
