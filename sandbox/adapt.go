@@ -3,12 +3,14 @@ package sandbox
 import (
 	"bytes"
 	"fmt"
+	"slices"
 )
 
 // What the tick import is called with.
 const (
 	tickFuel   = -1 // the fuel ran out
 	tickMemory = -2 // memory.grow was refused
+	tickStack  = -3 // the stack is used up
 )
 
 // refill is the fuel that a guest gets between two looks at the clock: loop iterations of the engine's own code, more or
@@ -32,7 +34,8 @@ var exports = []struct {
 //   - the stack moves to pages of its own, so that it has a size;
 //   - memory is bounded, and a refused growth ends the guest through the tick;
 //   - QuickJS learns the real size of what it allocates;
-//   - every loop and bulk operation costs fuel, and the tick is called when there is none;
+//   - every loop, bulk operation and recursion costs fuel, and the tick is called when there is none;
+//   - recursion that leaves the stack ends the guest through the tick: QuickJS checks only some of its own;
 //   - only what the host calls is exported, and debug sections go.
 //
 // Without fuel the result is only good for measuring what fuel costs.
@@ -123,11 +126,17 @@ func adaptCode(body []byte, charge uint32, fuel bool) ([]byte, error) {
 		if r.bad {
 			return nil, fmt.Errorf("function %d: %w", i, errWasm)
 		}
-		count, adapted, err := adaptFunction(code, charge, fuel)
-		if err != nil {
-			return nil, fmt.Errorf("function %d: %w", i, err)
-		}
 		index := importedFunctions + i
+		if slices.Contains(arrayLengths, index) {
+			var err error
+			if code, err = shorten(code); err != nil {
+				return nil, fmt.Errorf("function %d: %w", index, err)
+			}
+		}
+		count, adapted, err := adaptFunction(code, charge, slices.Contains(recursions, index), fuel)
+		if err != nil {
+			return nil, fmt.Errorf("function %d: %w", index, err)
+		}
 		if with, ok := replaced[index]; ok {
 			if with.old != nil && !bytes.Equal(code, with.old) {
 				return nil, fmt.Errorf("function %d is %x, not %x", index, code, with.old)
@@ -148,14 +157,31 @@ func adaptCode(body []byte, charge uint32, fuel bool) ([]byte, error) {
 	}), nil
 }
 
-// adaptFunction inserts a fuel check behind every loop opcode and a charge before every bulk operation; both leave
+// recursions are functions with a stack frame such that every chain of calls that comes back to where it was, and takes
+// stack on its way, passes through one of them; calls through the table count as calls of every function of the type. A
+// test proves it on the binary. The first is the interpreter itself.
+var recursions = []uint32{
+	fnInterpret,
+	25, 42, 165, 214, 222, 232, 251, 257, 258, 260, 261, 262, 263, 269, 285, 290, 291, 292, 293, 309, 314, 318, 322, 348,
+	359, 374, 381, 384, 385, 388, 401, 414, 424, 459, 479, 481, 484, 489, 491, 492, 498, 504, 506, 521, 529, 559, 565, 636,
+	640, 648, 650, 656, 657, 694, 696, 698, 700, 767, 780, 781, 785, 788, 806, 814, 826, 827, 828, 914, 1049, 1094, 1096,
+	1098, 1105,
+}
+
+// adaptFunction inserts a fuel check behind every loop opcode and a charge before every bulk operation; and, into a
+// function that guards a recursion, a check of the stack and one of the fuel behind every new stack frame. All leave
 // operands and labels as they are. It also counts the function's memory.grow instructions.
-func adaptFunction(code []byte, charge uint32, fuel bool) (grows int, out []byte, err error) {
+func adaptFunction(code []byte, charge uint32, guard, fuel bool) (grows int, out []byte, err error) {
 	check := []byte{
 		opGlobalGet, 1, opI32Const, 1, opI32Sub, opGlobalSet, 1,
 		opGlobalGet, 1, opI32Const, 0, opI32LtS, opIf, typeEmpty,
 		opI32Const, 0x7f, opCall, fnTick, opDrop, opEnd, // the host sets the global anew
 	}
+	// stack pointer - floor > top - floor, unsigned: below the floor, or wrapped around.
+	frame := append(appendS32([]byte{opGlobalGet, 0, opI32Const}, stackFloor), opI32Sub, opI32Const)
+	frame = append(appendS32(frame, stackTop-stackFloor), opI32GtU, opIf, typeEmpty,
+		opI32Const, 0x7d, opCall, fnTick, opDrop, opUnreachable, opEnd)
+	frame = append(frame, check...)
 	pay := appendU32([]byte{opCall}, charge)
 
 	r := reader{b: code}
@@ -163,6 +189,7 @@ func adaptFunction(code []byte, charge uint32, fuel bool) (grows int, out []byte
 		return 0, nil, err
 	}
 	last := 0
+	var before byte // the opcode before
 	for r.p < len(code) {
 		start := r.p
 		op, sub, err := r.instruction()
@@ -175,10 +202,32 @@ func adaptFunction(code []byte, charge uint32, fuel bool) (grows int, out []byte
 		case op == opLoop && fuel:
 			out = append(append(out, code[last:r.p]...), check...)
 			last = r.p
+		case guard && fuel && takesFrame(op, before, code[start+1:]):
+			out = append(append(out, code[last:r.p]...), frame...)
+			last = r.p
 		case op == opPrefix && (sub == bulkMemoryCopy || sub == bulkMemoryFill) && fuel:
 			out = append(append(out, code[last:start]...), pay...) // the length is the operand on top
 			last = start
 		}
+		before = op
 	}
 	return grows, append(out, code[last:]...), nil
+}
+
+// takesFrame tells that an instruction sets the stack pointer and takes a frame: the sum before it would give one back.
+func takesFrame(op, before byte, immediates []byte) bool {
+	return op == opGlobalSet && immediates[0] == 0 && before != opI32Add
+}
+
+// arrayLengths are the functions behind Array.prototype.toReversed, with, toSorted and toSpliced. They accept lengths of
+// up to 2^32-1 and multiply them by eight in 32 bits, which makes the array too small for what they then write.
+var arrayLengths = []uint32{893, 906, 909, 911}
+
+// shorten makes such a function refuse, with its own RangeError, what could not be in the heap anyway.
+func shorten(code []byte) ([]byte, error) {
+	old := []byte{opI64Const, 0x80, 0x80, 0x80, 0x80, 0x10, opI64GeS} // 2^32
+	if n := bytes.Count(code, old); n != 1 {
+		return nil, fmt.Errorf("%d comparisons with the longest array: %w", n, errWasm)
+	}
+	return bytes.Replace(code, old, []byte{opI64Const, 0x80, 0x80, 0x80, 0x82, 0x00, opI64GeS}, 1), nil // limits.Heap / 8
 }

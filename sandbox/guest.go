@@ -66,6 +66,7 @@ const maxDetail = 16 << 10
 type Guest struct {
 	engine *Engine
 	budget time.Duration // of each round
+	fuel   int64         // likewise; 0 is no bound
 	now    time.Time     // where its clock stands; zero for the real one
 
 	mu      sync.Mutex // held for a whole round, so that Close waits for it
@@ -104,7 +105,7 @@ func (e *Engine) newGuest(i *instance, now time.Time) *Guest {
 	if !now.IsZero() {
 		i.round.now = func() time.Time { return now }
 	}
-	return &Guest{engine: e, budget: e.budget, i: i, now: now}
+	return &Guest{engine: e, budget: e.budget, fuel: e.fuel, i: i, now: now}
 }
 
 // Close ends the activation: its memory is made that of the image again, or given back. It waits for a round that runs.
@@ -155,7 +156,7 @@ func (g *Guest) within(ctx context.Context, work func(*activity) ([]byte, error)
 
 	a := &activity{m: e.image, i: g.i}
 	rd := g.i.round
-	rd.begin(ctx, g.budget, e.fuel)
+	rd.begin(ctx, g.budget, g.fuel)
 	out, err := work(a)
 	res := Result{Output: out}
 	res.Usage = Usage{Elapsed: time.Since(rd.start), Fuel: rd.spent(), Microtasks: a.jobs, ReadClock: rd.readClock}
@@ -188,17 +189,19 @@ func isThrown(err error) bool {
 // explain turns what stopped a guest into the error that the caller gets.
 func (g *Guest) explain(ctx context.Context, err error) error {
 	var known *limits.Error
-	switch e := g.engine; {
+	switch {
 	case errors.As(err, &known):
 		return err
 	case errors.Is(err, errTime):
 		return &limits.Error{Code: limits.Timeout, Message: fmt.Sprintf("the round took more than %d ms and was stopped", g.budget.Milliseconds())}
 	case errors.Is(err, errFuel):
-		return &limits.Error{Code: limits.Timeout, Message: fmt.Sprintf("the round used more than its fuel of %d and was stopped", e.fuel)}
+		return &limits.Error{Code: limits.Timeout, Message: fmt.Sprintf("the round used more than its fuel of %d and was stopped", g.fuel)}
 	case errors.Is(err, errMemory):
 		return &limits.Error{Code: limits.Memory, Message: fmt.Sprintf("the heap needs more than its %d MiB", limits.Heap>>20)}
+	case errors.Is(err, errStack):
+		return &limits.Error{Code: limits.Exception, Message: "stack overflow: a chain of calls inside built-in functions is too deep"}
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return fmt.Errorf("run round: %w", ctx.Err())
 	}
-	return &limits.Error{Code: limits.Engine, Message: "the sandbox failed and was replaced", Cause: err}
+	return &limits.Error{Code: limits.Engine, Message: "the script drove the engine into a fault, and the guest was replaced; avoid very deep nesting and very long array-like objects", Cause: err}
 }

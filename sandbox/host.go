@@ -78,6 +78,8 @@ func closeOrTick(ctx context.Context, _ api.Module, stack []uint64) {
 		}
 	case tickMemory:
 		panic(errMemory)
+	case tickStack:
+		panic(errStack)
 	}
 	stack[0] = wasiBadFile
 }

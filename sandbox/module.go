@@ -41,6 +41,7 @@ const (
 
 	fnTick         = 6   // fd_close, an import: with an argument that no real call has, it is the host's tick
 	fnSbrk         = 130 // sbrk(bytes): the only memory.grow of the module
+	fnInterpret    = 266 // JS_CallInternal: the interpreter
 	fnExecuteJob   = 279 // JS_ExecutePendingJob(rt, *ctx) → <0 exception, 0 none, 1 ran
 	fnCall         = 451 // JS_Call(ctx, func, this, argc, argv)
 	fnEvalFunction = 488 // JS_EvalFunction(ctx, bytecode)
@@ -58,6 +59,7 @@ const (
 	stackLow     = linkedPages * pageSize         // the lowest address of the stack
 	stackHigh    = stackLow + stackPages*pageSize // one past its highest
 	stackTop     = stackHigh - 64                 // where the stack pointer starts
+	stackFloor   = stackLow + 256                 // no frame may start below it; 128 bytes under a frame may be used without one
 	initialPages = linkedPages + stackPages       // of the adapted module
 	heapPages    = 511                            // that the allocator may add: with the rest of its linked pages just under limits.Heap
 	maximumPages = initialPages + heapPages       // past these, memory.grow fails

@@ -34,7 +34,10 @@ const (
 	opI32Eqz      = 0x45
 	opI32Eq       = 0x46
 	opI32LtS      = 0x48
+	opI32GtU      = 0x4b
+	opI64GeS      = 0x59
 	opI64Extend32 = 0xc4
+	opI32Add      = 0x6a
 	opI32Sub      = 0x6b
 	opI32And      = 0x71
 	opI32Shl      = 0x74

@@ -13,6 +13,7 @@ var (
 	errTime   = errors.New("the round's time is over")
 	errFuel   = errors.New("the round's fuel is used up")
 	errMemory = errors.New("the heap is full")
+	errStack  = errors.New("the stack is full")
 	errExit   = errors.New("the guest called exit")
 	errBridge = errors.New("the guest called a host function that is not there")
 )

@@ -138,6 +138,10 @@ func TestBudgetsR100R103(t *testing.T) {
 		{limits.Timeout, "'x'.repeat(1e6).replace(/x/g, () => { for (;;); })"},
 		{limits.Timeout, "JSON.stringify({toJSON() { for (;;); }})"},
 		{limits.Timeout, "let b = 3n ** 200000n; for (;;) b * b"},
+		{limits.Exception, "let it = [1].values(); for (let i = 0; i < 9500; i++) it = it.take(9); try { it.next() } catch {} out = 'survived'"},
+		{limits.Exception, "let it = [1].values(); for (let i = 0; i < 20000; i++) it = it.map((x) => x); it.next()"},
+		{limits.Exception, "let it = [1].values(); for (let i = 0; i < 20000; i++) it = it.drop(0); it.return()"},
+		{limits.Timeout, "let f = Math.abs; for (let i = 0; i < 900; i++) { Object.defineProperty(f, 'name', {value: ''}); f = f.bind(); } const a = Array(5000).fill(0); for (;;) a.forEach(f)"},
 		{limits.Memory, "const a = []; for (;;) a.push(new Uint8Array(1e6))"},
 		{limits.Memory, "const a = []; try { for (;;) a.push(new Uint8Array(1e6)) } catch {} finally { a.length = 0 } out = 'survived'"},
 		{limits.Memory, "let s = 'x'; for (;;) s += s"},
@@ -159,6 +163,27 @@ func TestBudgetsR100R103(t *testing.T) {
 	}
 	expect(t, e, "for (let i = 0; i < 256; i++) queueMicrotask(() => { out = i })", "255")
 	expect(t, e, "let big = new Uint8Array(30 << 20); out = big.length", "31457280")
+}
+
+// TestRecursionCostsFuel calls chains of native functions, in which no loop turns.
+func TestRecursionCostsFuel(t *testing.T) {
+	e := newEngine(t, Options{})
+	for _, chain := range []string{
+		"let f = Math.abs; for (let i = 0; i < 500; i++) { Object.defineProperty(f, 'name', {value: ''}); f = f.bind(); } const call = () => f(1)",
+		"const call = () => { let it = [1].values(); for (let i = 0; i < 500; i++) it = it.take(9); return it.next() }",
+		"let p = {x: 1}; for (let i = 0; i < 500; i++) p = new Proxy(p, {}); const call = () => p.x",
+	} {
+		fuel := func(calls int) int64 {
+			_, u, err := run(t, e, Activation{}, fmt.Sprintf("%s; for (let i = 0; i < %d; i++) call()", chain, calls))
+			if err != nil {
+				t.Fatal(chain, err)
+			}
+			return u.Fuel
+		}
+		if each := (fuel(20) - fuel(10)) / 10; each < 500 {
+			t.Errorf("%s: a call through 500 functions costs %d", chain, each)
+		}
+	}
 }
 
 // TestCollectionsWhileGuestsLoop forces garbage collections while guests spin in code that Go cannot preempt.

@@ -36,6 +36,14 @@ var probes = []probe{
 		const f = () => { n++; f(); };
 		try { f(); throw 'no end'; } catch (e) { if (!(e instanceof RangeError) || n < 300 || n > 3000) throw n; }
 	}`},
+	{name: "stack floor", script: `let it = [1].values(); for (let i = 0; i < 20000; i++) it = it.take(9); try { it.next() } catch {}`, code: limits.Exception},
+	{name: "deadline in a chain of calls", script: `{
+		let f = Math.abs;
+		for (let i = 0; i < 500; i++) { Object.defineProperty(f, 'name', {value: ''}); f = f.bind(); }
+		for (;;) [0].forEach(f);
+	}`, budget: 2 * time.Millisecond, code: limits.Timeout},
+	{name: "long array-likes", script: `for (const m of ['toReversed', 'with', 'toSorted', 'toSpliced'])
+		try { [][m].call({length: 2 ** 29 + 1}, undefined, 1); throw m; } catch (e) { if (!(e instanceof RangeError)) throw e; }`},
 	{name: "heap cap", script: `try { new ArrayBuffer(40 << 20); } catch {}`, code: limits.Memory},
 	{name: "heap cap at 2 GiB", script: `try { new ArrayBuffer(2 ** 31 - 1); } catch {}`, code: limits.Memory},
 	{name: "heap count", script: `globalThis.x = new ArrayBuffer(1 << 20)`, seen: func(_ *activity, _ uint64, u Usage) error {
@@ -115,7 +123,7 @@ func (e *Engine) prove(ctx context.Context, p probe) error {
 		return err
 	}
 	defer g.Close()
-	g.budget = cmp.Or(p.budget, patience)
+	g.budget, g.fuel = cmp.Or(p.budget, patience), 0
 	var seen func(Usage) error
 	res, err := g.within(ctx, func(a *activity) ([]byte, error) {
 		v, err := a.compile(p.script)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -105,6 +106,7 @@ func TestInstructions(t *testing.T) {
 }
 
 func TestAdaptFunction(t *testing.T) {
+	const frame = "\x23\x00\x41\x80\x82\x0c\x6b\x41\xc0\xfd\x3f\x4b\x04\x40\x41\x7d\x10\x06\x1a\x00\x0b"
 	const check = "\x23\x01\x41\x01\x6b\x24\x01\x23\x01\x41\x00\x48\x04\x40\x41\x7f\x10\x06\x1a\x0b"
 	for _, c := range []struct {
 		name, in, out string
@@ -117,13 +119,16 @@ func TestAdaptFunction(t *testing.T) {
 		{"a constant that looks like a loop", "\x00\x41\x03\x1a\x0b", "\x00\x41\x03\x1a\x0b", 0},
 		{"copy", "\x00\x20\x00\xfc\x0a\x00\x00\x0b", "\x00\x20\x00\x10\xff\x07\xfc\x0a\x00\x00\x0b", 0},
 		{"fill behind a loop", "\x00\x03\x40\xfc\x0b\x00\x0b\x0b", "\x00\x03\x40" + check + "\x10\xff\x07\xfc\x0b\x00\x0b\x0b", 0},
+		{"frame", "\x00\x23\x00\x41\x10\x6b\x24\x00\x0b", "\x00\x23\x00\x41\x10\x6b\x24\x00" + frame + check + "\x0b", 0},
+		{"frame given back", "\x00\x23\x00\x41\x10\x6a\x24\x00\x0b", "\x00\x23\x00\x41\x10\x6a\x24\x00\x0b", 0},
+		{"another global", "\x00\x41\x10\x24\x02\x0b", "\x00\x41\x10\x24\x02\x0b", 0},
 		{"grow", "\x00\x40\x00\x40\x00\x0b", "\x00\x40\x00\x40\x00\x0b", 2},
 	} {
-		grows, out, err := adaptFunction([]byte(c.in), 1023, true)
+		grows, out, err := adaptFunction([]byte(c.in), 1023, true, true)
 		if err != nil || string(out) != c.out || grows != c.grows {
 			t.Errorf("%s: %x, want %x; %d grows, %v", c.name, out, c.out, grows, err)
 		}
-		if _, out, err := adaptFunction([]byte(c.in), 1023, false); err != nil || string(out) != c.in {
+		if _, out, err := adaptFunction([]byte(c.in), 1023, true, false); err != nil || string(out) != c.in {
 			t.Errorf("%s without fuel: %x, %v", c.name, out, err)
 		}
 	}
@@ -159,11 +164,158 @@ func TestAdaptRefusesAnotherBinary(t *testing.T) {
 	}
 }
 
+// TestRecursions walks the binary's calls: without the functions that guard, no chain of calls comes back to where it
+// was and takes stack.
+func TestRecursions(t *testing.T) {
+	g := callGraph(t)
+	guarded := map[uint32]bool{}
+	for _, f := range recursions {
+		if !g.frame[f] {
+			t.Errorf("function %d takes no frame, so its guard is nowhere", f)
+		}
+		guarded[f] = true
+	}
+	for _, cycle := range g.cycles(guarded) {
+		for _, f := range cycle {
+			if g.frame[f] {
+				t.Errorf("function %d takes stack in an unguarded cycle of %d functions", f, len(cycle))
+			}
+		}
+	}
+	delete(guarded, fnInterpret)
+	if len(g.cycles(guarded)) == 0 || len(g.calls) != 1138 {
+		t.Errorf("the walk sees nothing: %d functions", len(g.calls))
+	}
+}
+
+// graph is who may call whom among the binary's own functions.
+type graph struct {
+	calls map[uint32][]uint32
+	frame map[uint32]bool // takes stack
+}
+
+func callGraph(t *testing.T) graph {
+	wasm, err := original()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections, err := readModule(wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := map[byte][]byte{}
+	for _, s := range sections {
+		body[s.id] = s.body
+	}
+	types := reader{b: body[secFunction]}
+	typeOf := make([]uint32, types.u32())
+	for i := range typeOf {
+		typeOf[i] = types.u32()
+	}
+	table := reader{b: body[9], p: 1} // one active segment of function indices
+	if flags, op, at, end := table.u32(), table.byte(), table.u32(), table.byte(); flags != 0 || op != opI32Const || at != 1 || end != opEnd {
+		t.Fatalf("element segment: %d %d %d %d", flags, op, at, end)
+	}
+	indirect := map[uint32][]uint32{} // type → functions in the table
+	for n := table.u32(); n > 0; n-- {
+		if f := table.u32(); f >= importedFunctions {
+			indirect[typeOf[f-importedFunctions]] = append(indirect[typeOf[f-importedFunctions]], f)
+		}
+	}
+	g := graph{map[uint32][]uint32{}, map[uint32]bool{}}
+	code := reader{b: body[secCode]}
+	for i := range code.u32() {
+		f := importedFunctions + i
+		g.calls[f] = []uint32{}
+		r := reader{b: code.bytes(code.u32())}
+		if err := r.locals(); err != nil {
+			t.Fatal(err)
+		}
+		var before byte
+		for r.p < len(r.b) {
+			start := r.p
+			op, _, err := r.instruction()
+			if err != nil {
+				t.Fatal(err)
+			}
+			argument := reader{b: r.b, p: start + 1}
+			switch {
+			case op == opCall:
+				if callee := argument.u32(); callee >= importedFunctions {
+					g.calls[f] = append(g.calls[f], callee)
+				}
+			case op == opIndirect:
+				g.calls[f] = append(g.calls[f], indirect[argument.u32()]...)
+			case takesFrame(op, before, r.b[start+1:]):
+				g.frame[f] = true
+			}
+			before = op
+		}
+	}
+	return g
+}
+
+// cycles are the strongly connected components with a cycle, found by Tarjan's algorithm, without some functions.
+func (g graph) cycles(without map[uint32]bool) (out [][]uint32) {
+	index, low, on := map[uint32]int{}, map[uint32]int{}, map[uint32]bool{}
+	var stack []uint32
+	var visit func(v uint32)
+	visit = func(v uint32) {
+		index[v] = len(index)
+		low[v] = index[v]
+		stack, on[v] = append(stack, v), true
+		for _, w := range g.calls[v] {
+			if without[w] {
+				continue
+			}
+			if _, seen := index[w]; !seen {
+				visit(w)
+				low[v] = min(low[v], low[w])
+			} else if on[w] {
+				low[v] = min(low[v], index[w])
+			}
+		}
+		if low[v] != index[v] {
+			return
+		}
+		var c []uint32
+		for {
+			w := stack[len(stack)-1]
+			stack, on[w] = stack[:len(stack)-1], false
+			c = append(c, w)
+			if w == v {
+				break
+			}
+		}
+		if len(c) > 1 || slices.Contains(g.calls[v], v) {
+			out = append(out, c)
+		}
+	}
+	for f := range uint32(len(g.calls)) {
+		if _, seen := index[importedFunctions+f]; !seen && !without[importedFunctions+f] {
+			visit(importedFunctions + f)
+		}
+	}
+	return out
+}
+
+func TestShorten(t *testing.T) {
+	const before, after = "\x42\x80\x80\x80\x80\x10\x59", "\x42\x80\x80\x80\x82\x00\x59"
+	if got, err := shorten([]byte("ab" + before + "cd")); err != nil || string(got) != "ab"+after+"cd" {
+		t.Errorf("%x, %v", got, err)
+	}
+	for _, bad := range []string{"", "abcd", before + before} {
+		if got, err := shorten([]byte(bad)); err == nil {
+			t.Errorf("%x became %x", bad, got)
+		}
+	}
+}
+
 func FuzzAdapt(f *testing.F) {
 	f.Add([]byte("\x00\x03\x40\x0c\x00\x0b\x0b"))
 	f.Add([]byte("\x01\x03\x7f\x20\x03\xfc\x0a\x00\x00\x0b"))
 	f.Fuzz(func(t *testing.T, code []byte) {
-		_, out, err := adaptFunction(code, 7, true)
+		_, out, err := adaptFunction(code, 7, true, true)
 		if err == nil && len(out) < len(code) {
 			t.Errorf("%x became %x", code, out)
 		}
