@@ -15,9 +15,15 @@ var globals = []string{
 	"queueMicrotask", "undefined", "unescape",
 }
 
-// bootScript deletes every other property of the global object, and fails when one cannot be deleted.
+// bootScript deletes every other property of the global object, and fails when one cannot be deleted. It also takes the
+// one method of stack frames that hands out functions: they would be those of the prelude.
 var bootScript = `'use strict';
 {
+	Error.prepareStackTrace = (_, frames) => frames;
+	const frame = Object.getPrototypeOf(new Error().stack[0]);
+	delete frame.getFunction;
+	Error.prepareStackTrace = undefined;
+	if ('getFunction' in frame || typeof new Error().stack !== 'string') throw 0;
 	const keep = new Set('` + strings.Join(globals, " ") + `'.split(' '));
 	for (const key of Reflect.ownKeys(globalThis))
 		if (!keep.has(key) && key !== Symbol.toStringTag) delete globalThis[key];

@@ -30,6 +30,7 @@
 	let count = 0;
 	let units = 2; // of the batch's JSON text, its brackets included (`D19`)
 	let registered = '';
+	let inside = false; // between enter and leave
 
 	const cut = (s, n) => s.length > n ? apply(slice, s, [0, n]) + '…' : s;
 
@@ -37,13 +38,16 @@
 	const kind = (v) => v === null ? 'null' : typeof v;
 
 	// fail records the failure and gives the error to throw. Only the first one counts.
+	// What it does may run into the end of the stack anywhere, so the failure stands, in short, before it is told in full.
 	const fail = (code, message) => {
 		const first = !failed;
-		failed = true;
+		if (first) {
+			failure = '{"code":"' + code + '","message":"a ui call failed where the stack was almost full","stack":""}';
+			failed = true;
+		}
 		const error = new UIError(message);
 		if (first) {
-			let stack = '';
-			try { stack = error.stack; } catch {}
+			const stack = error.stack;
 			failure = '{"code":"' + code + '","message":' + stringify(cut(message, 500)) + ',"stack":' +
 				stringify(typeof stack === 'string' ? cut(stack, 1000) : '') + '}';
 		}
@@ -121,6 +125,8 @@
 	return {
 		// enter begins a round. input is {e: {id, type} or null, s: snapshot}, made by JSON.parse: its members are its own.
 		enter(input) {
+			if (inside) return; // the host calls it once a round; nobody else shall
+			inside = true;
 			snapshot = input.s;
 			requested = create(null);
 			patches = registered = '';
@@ -140,6 +146,7 @@
 		},
 		// leave ends it, with everything that it did.
 		leave() {
+			inside = false;
 			return '{"patches":[' + patches + '],"handlers":[' + registered + '],"failure":' + (failed ? failure : 'null') + '}';
 		},
 		// describe tells what was thrown. Getters and toString of the card may run for it, inside the round's budgets.

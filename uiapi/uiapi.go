@@ -42,7 +42,8 @@ type Handler struct {
 
 // Outcome is what a round did.
 type Outcome struct {
-	// Batch holds the round's patches in order; nil after an error.
+	// Batch holds the round's patches in order. After an error they are what the round had emitted until then, where that
+	// is known, and not to be applied.
 	Batch patches.Batch
 	// Handlers are the pairs that were registered for the first time, in order.
 	Handlers []Handler
@@ -103,14 +104,13 @@ func run(ctx context.Context, g *sandbox.Guest, script string, r sandbox.Round) 
 	if parseErr != nil {
 		return out, parseErr
 	}
-	out.Handlers = o.handlers()
+	out.Batch, out.Handlers = o.Patches, o.handlers()
 	if o.Failure != nil {
 		return out, o.Failure.err(script) // whatever was thrown afterwards
 	}
 	if err != nil {
 		return out, explain(err, script)
 	}
-	out.Batch = o.Patches
 	return out, nil
 }
 
@@ -175,7 +175,7 @@ func (o *output) handlers() []Handler {
 
 func (f *failure) err(script string) error {
 	e := &limits.Error{Code: f.Code, Message: f.Message}
-	e.Line, e.Column = place(f.Stack, script)
+	e.Line, e.Column = place(f.Stack, script, f.Message)
 	return e
 }
 
@@ -199,9 +199,9 @@ func explain(err error, script string) error {
 		e.Message = "the promise that the handler returned was rejected: " + e.Message
 	case sandbox.Syntax:
 		e.Code, e.Field = limits.ScriptSyntax, "javascript"
-		e.Line, e.Column = syntaxPlace(d.Stack, script)
+		e.Line, e.Column = syntaxPlace(d.Stack, script, d.Message)
 		return e
 	}
-	e.Line, e.Column = place(d.Stack, script)
+	e.Line, e.Column = place(d.Stack, script, d.Message)
 	return e
 }

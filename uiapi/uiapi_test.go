@@ -137,6 +137,45 @@ func TestTerminalR64R113(t *testing.T) {
 	expectFails(t, limits.UIOperation, `try { ui.text('n', 1) } catch {} throw new Error('later')`)
 }
 
+// TestFailureAtTheEndOfTheStack fails a ui call in every frame down to where nothing more can be called.
+func TestFailureAtTheEndOfTheStack(t *testing.T) {
+	for _, call := range []string{"ui.text(1, 1)", "ui.input('gone')", "ui.on(1, 1, 1)", "ui.value('n', null)"} {
+		expectFails(t, limits.UIOperation, "function f() { try { f() } catch { "+call+" } } f()")
+		expectFails(t, limits.UIOperation, "function f() { try { f() } finally { "+call+" } } try { f() } catch {}")
+	}
+	for _, call := range []string{"ui.text('n', 'x')", "ui.input('n')", "ui.on('n', 'input', f)"} {
+		if _, code := start(t, "function f() { try { f() } catch { "+call+" } } try { f() } catch {}"); code == limits.Engine {
+			t.Errorf("%s: %s", call, code)
+		}
+	}
+}
+
+// TestPreludeIsOutOfReach looks for its functions in the stack frames of a handler that it called.
+func TestPreludeIsOutOfReach(t *testing.T) {
+	g := guest(t)
+	_, err := Start(context.Background(), g, `ui.on('go', 'click', function handler() {
+		Error.prepareStackTrace = (e, frames) => frames;
+		const seen = [];
+		for (const frame of new Error().stack)
+			for (let o = frame; o !== Object.prototype; o = Object.getPrototypeOf(o))
+				for (const k of Reflect.ownKeys(o)) {
+					let v;
+					try { v = typeof o[k] === 'function' ? o[k].call(frame) : o[k] } catch {}
+					if (typeof v === 'function' || typeof v === 'object') seen.push(String(k));
+				}
+		for (const k of ['caller', 'callee', 'arguments']) for (const o of [handler, arguments, ui.on])
+			try { if (typeof o[k] === 'function' && o[k] !== handler) seen.push(k) } catch {}
+		ui.text('o', seen.join());
+	})`, []byte(shown))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := Dispatch(context.Background(), g, "", Event{"go", "click"}, []byte(shown))
+	if d := cmp.Diff([]string{"text o="}, short(out.Batch)); err != nil || d != "" {
+		t.Errorf("%v %s", err, d)
+	}
+}
+
 func TestPatchesR104(t *testing.T) {
 	if got, code := start(t, `for (let i = 0; i < 64; i++) ui.text('n', '')`); code != "" || len(got) != 64 {
 		t.Errorf("64 patches: %d, %s", len(got), code)
@@ -181,16 +220,21 @@ func TestPlacesInTheScript(t *testing.T) {
 		line, column int
 		message      string
 	}{
-		{"\n\n  null.x", 3, 3, "TypeError: cannot read property 'x' of null"},
+		{"\n\n  null.x", 3, 8, "TypeError: cannot read property 'x' of null"},
 		{"function f() {\n  ui.text('n', 1)\n}\nf()", 2, 6, "ui.text('n'): the value must be a string, not number; use String(…)"},
 		{"let x = ;", 1, 9, "SyntaxError: unexpected token in expression: ';'"},
 		{"\n\r\n\n  let y = 'é\U0001f600' 1", 4, 17, "SyntaxError: expecting ';'"},
 		{"\n\n\n  let y = 1 +", 4, 14, "SyntaxError: unexpected token in expression: ''"},
 		{"throw 'plain'", 0, 0, "plain"},
+		{"let a = 1;\nlet b = undefinedThing + 1;", 2, 9, "ReferenceError: undefinedThing is not defined"},
+		{"/* pad */ const f = (a) => { let b = a;\n return b.y.z }; f({})", 2, 13, "TypeError: cannot read property 'z' of undefined"},
+		{"function f(a) {\n return a.x + a.x }\nf()", 1, 1, "TypeError: cannot read property 'x' of undefined"}, // it may be either
+		{"const my_x = 0;\nx + my_x", 2, 1, "ReferenceError: x is not defined"},
+		{"new Error('x').y.z = '€'", 1, 18, "TypeError: cannot set property 'z' of undefined"},
 		{"throw {toString() { throw 1 }}", 0, 0, "a value that cannot be shown was thrown"},
-		{"\nvar é = '€€';    null.x", 2, 18, "TypeError: cannot read property 'x' of null"},
-		{"var é = '\U0001f600€';    null.x", 1, 19, "TypeError: cannot read property 'x' of null"},
-		{"var é = '€€';    null.x", 1, 18, "TypeError: cannot read property 'x' of null"},
+		{"\nvar é = '€€';    null.x", 2, 23, "TypeError: cannot read property 'x' of null"},
+		{"var é = '\U0001f600€';    null.x", 1, 24, "TypeError: cannot read property 'x' of null"},
+		{"var é = '€€';    null.x", 1, 23, "TypeError: cannot read property 'x' of null"},
 	} {
 		_, err := Start(context.Background(), guest(t), c.script, []byte(shown))
 		var e *limits.Error
