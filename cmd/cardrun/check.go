@@ -3,11 +3,11 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 
 	"example.com/cardrun"
-	"example.com/cardrun/limits"
 )
 
 type checkCmd struct {
@@ -63,10 +63,8 @@ func (c *checkCmd) Run(e *env) error {
 		if _, err := e.stdout.Write(out); err != nil {
 			return fmt.Errorf("write output: %w", err)
 		}
-		for _, d := range ds {
-			if d.Severity == limits.SeverityError && verdict == nil {
-				verdict = errNo
-			}
+		if verdict == nil && slices.ContainsFunc(ds, isError) {
+			verdict = errNo
 		}
 	}
 	return verdict

@@ -1,6 +1,12 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"example.com/cardrun"
+	"example.com/cardrun/limits"
+)
 
 type showCmd struct {
 	Card string `arg:"" placeholder:"CARD.json" help:"File with the card; - is standard input."`
@@ -8,7 +14,7 @@ type showCmd struct {
 
 // Help is shown below the arguments.
 func (*showCmd) Help() string {
-	return `Prints the MCP CallToolResult of generated_ui_show, at most 24,000 bytes, with nothing added: not even a line break. It says that the card was accepted; the card is not run.
+	return `Prints the MCP CallToolResult of generated_ui_show, at most 24,000 bytes, with nothing added: not even a line break. It says that the card was accepted: its script parses, but does not run.
 
 Exit status: 0 accepted, 1 rejected (the findings are on standard error), 2 a bad call or an unreadable file.
 
@@ -23,8 +29,18 @@ func (c *showCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	k, ds := card.Check()
-	if k == nil {
+	r, err := e.runtime()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	// What the engine finds rejects a card as well as what Card.Check finds: a script that does not parse (D23).
+	ds, err := r.Check(e.ctx, &card)
+	if err != nil {
+		return fmt.Errorf("check card: %w", err)
+	}
+	k, _ := card.Check()
+	if k == nil || slices.ContainsFunc(ds, isError) {
 		for _, d := range ds {
 			fmt.Fprintf(e.stderr, "%s:%s\n", lineSafe(c.Card), lineSafe(d.String()))
 		}
@@ -35,3 +51,5 @@ func (c *showCmd) Run(e *env) error {
 	}
 	return nil
 }
+
+func isError(d cardrun.Diagnostic) bool { return d.Severity == limits.SeverityError }
