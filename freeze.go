@@ -8,8 +8,11 @@ import (
 
 // wake gives the activation's guest, thawing it where it was frozen. It is called by whoever runs the round, alone.
 func (a *activation) wake(r *Runtime) (*sandbox.Guest, error) {
-	if a.guest != nil || a.frozen == nil {
+	switch {
+	case a.guest != nil:
 		return a.guest, nil
+	case a.frozen == nil:
+		return nil, ErrEnded
 	}
 	g, err := r.engine.Thaw(a.frozen)
 	if err != nil {

@@ -56,17 +56,18 @@ func (q *queue) conflicts(s *patches.Stage, dispatched uint64) bool {
 	return false
 }
 
-// take shows what the user entered, and queues the events that a browser would give for it (D11). The caller holds mu.
-func (s *Session) take(e Event) (combined, ignored int) {
+// take shows what the user entered, and queues the events that a browser would give for it (D11). It tells whether one of
+// them was combined with one that waits, and whether one was ignored. The caller holds mu.
+func (s *Session) take(e Event) (combined, ignored bool) {
 	a := s.act
 	d := a.document
 	c, control := d.Control(e.ID)
 	if !d.Has(e.ID) || d.Disabled(e.ID) {
-		return 0, 1
+		return false, true
 	}
 	toggle := c.Type == "checkbox" || c.Type == "radio"
 	if e.Type != "click" && (!control || c.Type == "button") {
-		return 0, 1 // has no value that could be entered
+		return false, true // has no value that could be entered
 	}
 	changed := false
 	if control {
@@ -77,7 +78,7 @@ func (s *Session) take(e Event) (combined, ignored int) {
 		}
 		var err error
 		if changed, err = d.Edit(e.ID, value, checked); err != nil && (e.Type != "click" || !errors.Is(err, patches.ErrInert)) {
-			return 0, 1
+			return false, true
 		}
 	}
 	if changed {
@@ -88,15 +89,9 @@ func (s *Session) take(e Event) (combined, ignored int) {
 		kinds = []string{"click", "input", "change"}
 	}
 	for _, kind := range kinds {
-		if !a.handles(e.ID, kind) {
-			continue
-		}
-		merged, full := s.queue.push(e.ID, kind)
-		switch {
-		case merged:
-			combined++
-		case full:
-			ignored++
+		if a.handles(e.ID, kind) {
+			merged, full := s.queue.push(e.ID, kind)
+			combined, ignored = combined || merged, ignored || full
 		}
 	}
 	return combined, ignored

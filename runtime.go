@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"example.com/cardrun/limits"
@@ -75,7 +76,7 @@ func (r *Runtime) Render(ctx context.Context, c *Card, o RenderOptions) (*Snapsh
 	if err := a.start(ctx); err != nil {
 		var syntax *limits.Error
 		if errors.As(err, &syntax) && syntax.Code == limits.ScriptSyntax {
-			return c.rejection(append(found, syntaxDiagnostic(syntax))), nil
+			return c.rejection(append(found, syntaxDiagnostic(syntax, c.JavaScript))), nil
 		}
 		return nil, err
 	}
@@ -106,23 +107,37 @@ func (r *Runtime) withSyntax(ctx context.Context, c *Card, found []Diagnostic) (
 		return found, nil
 	case !errors.As(err, &fault):
 		return nil, fmt.Errorf("check script: %w", err)
+	case fault.Code != limits.ScriptSyntax:
+		return found, nil // compiling it takes more than a round may; running it will tell
 	}
-	found = append(found, syntaxDiagnostic(fault))
+	found = append(found, syntaxDiagnostic(fault, c.JavaScript))
 	sortDiagnostics(found)
 	return found, nil
 }
 
-// syntaxDiagnostic reports a script that could not be compiled, be it for its syntax, or because compiling it took more
-// than a round may take.
-func syntaxDiagnostic(e *limits.Error) Diagnostic {
-	message := e.Message + "; the script must parse as a classic script: no import, export or top-level await"
-	if e.Code != limits.ScriptSyntax {
-		message = "the script could not be compiled: " + e.Message
+// syntaxDiagnostic reports a script that does not parse.
+func syntaxDiagnostic(e *limits.Error, script string) Diagnostic {
+	advice := "; correct the script, which must parse as a classic script"
+	switch line := nthLine(script, e.Line); {
+	case strings.HasPrefix(e.Message, "RangeError"):
+		advice = "; the script is nested too deeply to be parsed: simplify it"
+	case strings.Contains(line, "import") || strings.Contains(line, "export"):
+		advice = "; modules are not supported: use neither import nor export"
+	case strings.Contains(line, "await"):
+		advice = "; await may be used in async functions only"
 	}
 	return Diagnostic{
 		Severity: limits.SeverityError, Code: limits.ScriptSyntax, Field: "javascript",
-		Line: e.Line, Column: e.Column, Message: message,
+		Line: e.Line, Column: e.Column, Message: e.Message + advice,
 	}
+}
+
+func nthLine(s string, n int) string {
+	for ; n > 1; n-- {
+		_, s, _ = strings.Cut(s, "\n")
+	}
+	s, _, _ = strings.Cut(s, "\n")
+	return s
 }
 
 // rejection is the Snapshot of a card that never ran.

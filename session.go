@@ -42,21 +42,24 @@ type Session struct {
 	card *Checked
 	o    SessionOptions
 
-	// gate is held by Refresh while it exchanges the activation, so that no event falls between two of them. It is taken
-	// before mu.
+	// life ends with Close, and with it an initialization that Refresh began.
+	life context.Context
+	die  context.CancelFunc
+
+	// gate is held by Refresh while it makes and exchanges the activation, so that no event falls between two of them. It
+	// is taken before mu.
 	gate sync.RWMutex
 
-	mu      sync.Mutex // guards what follows; never held while a guest runs
-	ctx     context.Context
-	stop    context.CancelFunc // ends the round in flight
-	act     *activation
-	queue   queue
-	busy    bool          // a round is in flight
-	rest    chan struct{} // closed when nothing is in flight any more
-	news    chan struct{} // closed when a round was recorded, or the activation ended
-	ignored int           // events that were dropped at dispatch since the session was opened
-	closed  bool
-	timer   *time.Timer // freezes the guest
+	mu       sync.Mutex // guards what follows; never held while a guest runs
+	ctx      context.Context
+	stop     context.CancelFunc // ends the round in flight
+	act      *activation
+	queue    queue
+	busy     bool          // a round is in flight
+	rest     chan struct{} // closed when nothing is in flight any more
+	news     chan struct{} // closed when a round was recorded, or the activation ended
+	vanished int           // events dropped at dispatch, their element being gone
+	timer    *time.Timer   // freezes the guest
 }
 
 // Report is what sending events led to.
@@ -67,8 +70,8 @@ type Report struct {
 	Controls []patches.Control `json:"controls"`
 	// Combined counts events that were merged into one that waited (R73).
 	Combined int `json:"combined"`
-	// Ignored counts events that came to nothing: the queue was full (R74), or their control is missing, disabled or
-	// cannot do that (D11).
+	// Ignored counts events that came to nothing, or not to all that they stand for: the queue was full (R74), or their
+	// control is missing, disabled or cannot do that (D11, D13).
 	Ignored int `json:"ignored"`
 }
 
@@ -88,10 +91,16 @@ func (r *Runtime) Open(ctx context.Context, c *Card, o SessionOptions) (*Session
 		o.schedule = func(work func()) { go work() }
 	}
 	s := &Session{rt: r, card: checked, o: o, news: make(chan struct{})}
-	err := s.start(ctx)
+	s.life, s.die = context.WithCancel(context.Background())
+	a, err := s.start(ctx)
+	if err != nil {
+		s.die()
+	} else {
+		s.install(a)
+	}
 	var syntax *limits.Error
 	if errors.As(err, &syntax) && syntax.Code == limits.ScriptSyntax {
-		return nil, c.rejection(append(found, syntaxDiagnostic(syntax))), nil
+		return nil, c.rejection(append(found, syntaxDiagnostic(syntax, c.JavaScript))), nil
 	}
 	if err != nil {
 		return nil, nil, err
@@ -99,61 +108,77 @@ func (r *Runtime) Open(ctx context.Context, c *Card, o SessionOptions) (*Session
 	return s, s.Snapshot(), nil
 }
 
-// start makes an activation from the saved document and its initial values (R121), and makes it the session's.
-func (s *Session) start(ctx context.Context) error {
+// start makes an activation from the saved document and its initial values (R121). It ends with the session.
+func (s *Session) start(ctx context.Context) (*activation, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)()
 	a, err := s.rt.open(s.card, s.o.RenderOptions)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := a.start(ctx); err != nil {
 		a.close()
-		return err
+		return nil, err
 	}
+	return a, nil
+}
+
+// install makes an activation the session's. Nothing is in flight.
+func (s *Session) install(a *activation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		a.close()
-		return ErrEnded
-	}
-	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.ctx, s.stop = context.WithCancel(s.life)
 	s.act, s.queue = a, queue{}
 	s.tell()
 	s.rested()
-	return nil
 }
 
 // Refresh ends the activation and starts a new one from the saved document and its initial values; what the user entered
-// is not restored (R121). It also revives an activation that has ended.
+// is not restored (R121). It also revives an activation that has ended. When the new one cannot be started, for a
+// context that ends, say, the old one goes on.
 func (s *Session) Refresh(ctx context.Context) error {
 	s.gate.Lock()
 	defer s.gate.Unlock()
-	if err := s.halt(false); err != nil {
-		return err
-	}
-	return s.start(ctx)
-}
-
-// Close ends the activation; afterwards no code of the card runs (R120). The Snapshot stays.
-func (s *Session) Close() { _ = s.halt(true) }
-
-// halt ends the activation and waits until nothing is in flight.
-func (s *Session) halt(closing bool) error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
+	if s.life.Err() != nil {
 		return ErrEnded
 	}
-	s.closed = closing
+	a, err := s.start(ctx)
+	if s.life.Err() != nil {
+		if err == nil {
+			a.close()
+		}
+		return ErrEnded
+	}
+	if err != nil {
+		return err
+	}
+	s.halt()
+	s.install(a)
+	return nil
+}
+
+// Close ends the activation, and a Refresh under way; when it returns, no code of the card runs any more (R120). The
+// Snapshot stays as it was.
+func (s *Session) Close() {
+	s.die()
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	s.halt()
+}
+
+// halt ends the activation and waits until nothing is in flight.
+func (s *Session) halt() {
+	s.mu.Lock()
 	s.queue = queue{}
 	s.stop()
 	s.mu.Unlock()
-	s.await(context.Background()) // cannot fail
+	_ = s.await(context.Background()) // which does not end
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.still()
 	s.act.close()
 	s.tell()
-	s.mu.Unlock()
-	return nil
 }
 
 // Post takes events without waiting for their rounds, in order. What the user entered shows at once, whatever becomes of
@@ -169,7 +194,7 @@ func (s *Session) Post(events ...Event) (combined, ignored int, err error) {
 // posted is what came of taking events.
 type posted struct {
 	combined, ignored int
-	before            int                   // rounds that there were already
+	before, vanished  int                   // rounds, and events dropped at dispatch, that there were already
 	work              func(context.Context) // the rounds to run, if nobody is at it
 }
 
@@ -178,7 +203,7 @@ func (s *Session) post(events []Event) (p posted, err error) {
 	defer s.gate.RUnlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.act.failure != nil {
+	if s.life.Err() != nil || s.act.failure != nil {
 		return p, ErrEnded
 	}
 	for n, e := range events {
@@ -186,10 +211,15 @@ func (s *Session) post(events []Event) (p posted, err error) {
 			return p, fmt.Errorf("event %d: %w", n+1, err)
 		}
 	}
-	p.before = len(s.act.rounds)
+	p.before, p.vanished = len(s.act.rounds), s.vanished
 	for _, e := range events {
-		c, i := s.take(e)
-		p.combined, p.ignored = p.combined+c, p.ignored+i
+		combined, ignored := s.take(e)
+		if combined {
+			p.combined++
+		}
+		if ignored {
+			p.ignored++
+		}
 		if !s.busy {
 			p.work = s.next() // what arrives at rest is dispatched at once, and does not wait
 		}
@@ -244,7 +274,7 @@ func (s *Session) Send(ctx context.Context, events ...Event) (Report, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := Report{Controls: s.act.document.Controls(), Combined: p.combined, Ignored: p.ignored}
+	r := Report{Controls: s.act.document.Controls(), Combined: p.combined, Ignored: p.ignored + s.vanished - p.vanished}
 	if p.before < len(s.act.rounds) { // a Refresh may have come in between
 		r.Rounds = slices.Clip(s.act.rounds[p.before:])
 	}
@@ -302,7 +332,7 @@ func (s *Session) prepare() *flight {
 			return nil
 		}
 		if !s.act.document.Has(e.ID) {
-			s.ignored++ // it vanished meanwhile (D13)
+			s.vanished++ // (D13)
 			continue
 		}
 		e = s.displayed(e)
@@ -350,6 +380,7 @@ func (s *Session) fly(ctx, caller context.Context, f *flight) {
 		}
 		if f == nil {
 			s.busy = false
+			clear(s.queue.edits) // they matter to a round in flight alone
 			close(s.rest)
 			s.rested()
 		}

@@ -202,7 +202,7 @@ func TestQueueR74D14D15(t *testing.T) {
 	}
 	post(0, 1, input("x", "e")) // full; but what was entered shows
 	post(0, 1, click("go"))
-	post(0, 3, click("box"))
+	post(0, 1, click("box"))
 	if got := s.Snapshot().Controls; got[0].Value != "e" || !got[1].Checked {
 		t.Errorf("%+v", got[:2])
 	}
@@ -311,8 +311,8 @@ func TestVanishedElementD13(t *testing.T) {
 		`ui.on('go', 'click', () => ui.html('box', '')); ui.on('b', 'click', () => ui.text('out', 'clicked'))`, SessionOptions{schedule: q.schedule})
 	_, _, _ = s.Post(click("go"), click("b"), click("go"))
 	q.run()
-	if got := rounds(Report{Rounds: s.Snapshot().Rounds[1:]}); len(got) != 2 || s.ignored != 1 {
-		t.Errorf("%v, %d ignored", got, s.ignored)
+	if got := rounds(Report{Rounds: s.Snapshot().Rounds[1:]}); len(got) != 2 || s.vanished != 1 {
+		t.Errorf("%v, %d vanished", got, s.vanished)
 	}
 	expectShows(t, s, "out", "")
 }
@@ -381,6 +381,38 @@ func TestFailureAndRefreshR120R121D30(t *testing.T) {
 	}
 	if len(s.Snapshot().Rounds) != 1 {
 		t.Error("a round that was stopped from outside is to be seen")
+	}
+}
+
+// TestRefreshThatCannotStart leaves the old activation alive, and Close ends a Refresh under way.
+func TestRefreshThatCannotStart(t *testing.T) {
+	r := newRuntime(t, Options{})
+	s := open(t, r, controls, counter, SessionOptions{})
+	send(t, s, click("go"))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.Refresh(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Refresh: %v", err)
+	}
+	send(t, s, click("go"))
+	expectShows(t, s, "out", "2 go click v false")
+
+	slow := open(t, r, controls, `const end = Date.now() + 150; while (Date.now() < end); ui.text('out', 'started')`, SessionOptions{})
+	refreshed := make(chan error)
+	go func() { refreshed <- slow.Refresh(context.Background()) }()
+	time.Sleep(30 * time.Millisecond)
+	slow.Close()
+	select {
+	case err := <-refreshed:
+		if !errors.Is(err, ErrEnded) {
+			t.Errorf("Refresh: %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("Refresh goes on after Close")
+	}
+	slow.Close()
+	if _, _, err := slow.Post(click("go")); !errors.Is(err, ErrEnded) {
+		t.Errorf("Post: %v", err)
 	}
 }
 

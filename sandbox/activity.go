@@ -25,6 +25,9 @@ func (a *activity) round(r Round) ([]byte, error) {
 	if err == nil {
 		err = a.settled(given)
 	}
+	if err == nil {
+		err = a.drain() // what the promise's end may have queued: finalizers
+	}
 	if err != nil && !isThrown(err) {
 		return nil, err
 	}

@@ -147,6 +147,9 @@ func (g *Guest) within(ctx context.Context, work func(*activity) ([]byte, error)
 		return Result{}, errEnded
 	}
 	e := g.engine
+	if err := ctx.Err(); err != nil { // a free worker would win against it half of the time
+		return Result{}, fmt.Errorf("wait for a worker: %w", err)
+	}
 	select {
 	case e.slots <- struct{}{}:
 	case <-ctx.Done():
