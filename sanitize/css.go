@@ -10,7 +10,7 @@ import (
 // maxCSSDepth is how deep brackets and blocks may be nested in a stylesheet. Written by hand, they rarely pass six.
 const maxCSSDepth = 32
 
-// maxFindings is how many findings are collected before warnings are no longer; of errors, twice as many.
+// maxFindings is how many findings of one code are collected. What is beyond is only more of the same.
 const maxFindings = 1000
 
 // Stylesheet is CSS that passed the check: it loads nothing, runs nothing, and cannot end the element or the scope that
@@ -73,14 +73,21 @@ type cssChecker struct {
 	source string
 	tokens []cssToken
 	found  []limits.Diagnostic
+	counts map[limits.Code]int // of found
 	places places
+	// resumed is where the tokenizer went on behind something that is never closed, or 0.
+	resumed int
 }
 
 func (c *cssChecker) report(severity limits.Severity, code limits.Code, offset int, format string, args ...any) {
-	// What is beyond is only counted as more of the same, and no flood of warnings hides an error.
-	if n := len(c.found); n >= maxFindings && (severity != limits.SeverityError || n >= 2*maxFindings) {
+	// Each code has its own bound, so that no flood of one hides another.
+	if c.counts[code] == maxFindings {
 		return
 	}
+	if c.counts == nil {
+		c.counts = make(map[limits.Code]int)
+	}
+	c.counts[code]++
 	line, column := c.places.at(c.source, offset)
 	c.found = append(c.found, limits.Diagnostic{Severity: severity, Code: code, Field: "css", Line: line, Column: column,
 		Message: fmt.Sprintf(format, args...)})
@@ -91,12 +98,17 @@ func (c *cssChecker) forbidden(offset int, format string, args ...any) {
 }
 
 func (c *cssChecker) invalid(offset int, format string, args ...any) {
+	if c.resumed > 0 {
+		return
+	}
 	c.report(limits.SeverityError, limits.CSSInvalid, offset, format, args...)
 }
 
 func (c *cssChecker) dropped(offset int, format string, args ...any) {
 	c.report(limits.SeverityWarning, limits.CSSDropped, offset, format, args...)
 }
+
+const breakoutText = "%s is not allowed in css; leave it out"
 
 // checkBreakouts looks for what could end a style element or open a comment in one, wherever it stands, comments and
 // strings included (D28).
@@ -108,28 +120,35 @@ func (c *cssChecker) checkBreakouts() {
 			return
 		}
 		i += next
-		if found := breakout(lower[i:]); found != "" {
-			c.forbidden(i, "%s is not allowed in css; leave it out", found)
+		for _, b := range breakouts {
+			if strings.HasPrefix(lower[i:], b) {
+				c.forbidden(i, breakoutText, b)
+			}
 		}
 	}
 }
 
-func breakout(lower string) string {
-	for _, s := range []string{"</style", "<!--"} {
-		if strings.HasPrefix(lower, s) {
-			return s
-		}
-	}
-	return ""
-}
-
-// checkText looks for the same in a string whose escapes are resolved.
-func (c *cssChecker) checkText(t cssToken) {
+// checkText looks for the same in a string, where escapes have put it together: as written it has been found already.
+func (c *cssChecker) checkText(t cssToken, written string) {
 	lower := asciiLower(t.text)
-	for _, s := range []string{"</style", "<!--"} {
-		if strings.Contains(lower, s) {
-			c.forbidden(t.offset, "%s is not allowed in css; leave it out", s)
+	for _, b := range breakouts {
+		if strings.Contains(lower, b) && !strings.Contains(asciiLower(written), b) {
+			c.forbidden(t.offset, breakoutText, b)
 		}
+	}
+}
+
+func (c *cssChecker) checkAtRule(t cssToken) {
+	if forbiddenAtRules[bare(t.text)] {
+		c.forbidden(t.offset, "@%s is not allowed, since css loads nothing; use fonts and colors that are there", asciiLower(t.text))
+	}
+}
+
+// checkProperty takes an identifier that stands where a declaration may, with a colon behind it. The start of a selector
+// such as behavior:hover is taken for a declaration too: no element of that name is ever shown.
+func (c *cssChecker) checkProperty(t cssToken) {
+	if forbiddenProperties[bare(t.text)] {
+		c.forbidden(t.offset, "the property %s is not allowed, since it runs code; leave it out", asciiLower(t.text))
 	}
 }
 

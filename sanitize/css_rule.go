@@ -69,8 +69,7 @@ func (c *cssChecker) atRule(out *[]cssRule, lo, hi int, parent *cssParent) int {
 	}
 	next = min(next+1, hi)
 	if forbiddenAtRules[bare(name)] {
-		c.forbidden(t.offset, "@%s is not allowed, since css loads nothing; use fonts and colors that are there", name)
-		return next
+		return next // tokenize has reported it
 	}
 	holds := allowedAtRules[name]
 	if holds == atUnknown {
@@ -255,8 +254,7 @@ func (c *cssChecker) declaration(out *[]cssRule, lo, hi int) {
 		name = asciiLower(name)
 	}
 	if forbiddenProperties[bare(name)] {
-		c.forbidden(t.offset, "the property %s is not allowed, since it runs code; leave it out", name)
-		return
+		return // tokenize has reported it
 	}
 	value := c.trim(colon+1, hi)
 	if !custom && !isPropertyName(name) || !valueFits(value, custom) {

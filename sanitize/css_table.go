@@ -44,3 +44,7 @@ var allowedAtRules = map[string]atBlock{
 
 // forbiddenProperties bind code to elements (D28), with or without a vendor prefix.
 var forbiddenProperties = set("behavior behaviour binding")
+
+// breakouts are the texts that end a style element or open a comment in one (D28), in lower case. The third of that kind,
+// which closes such a comment, means that only outside of strings and comments, where it is a token.
+var breakouts = [...]string{"</style", "<!--"}

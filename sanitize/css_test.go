@@ -204,7 +204,7 @@ var badStyles = []struct {
 	{`p{-MOZ-B\49nding:x}`, limits.CSSForbidden, "1:3"},
 	{`@keyframes k{to{behavior:x}}`, limits.CSSForbidden, "1:17"},
 	{`</style><script>x()</script>`, limits.CSSForbidden, "1:1"},
-	{`p{content:"</STYLE>"}`, limits.CSSForbidden, "1:11"},
+	{`p{content:"</STYLE>"}`, limits.CSSForbidden, "1:12"},
 	{`p{content:"\3c/style>"}`, limits.CSSForbidden, "1:11"},
 	{`/* </style> */`, limits.CSSForbidden, "1:4"},
 	{`p{content:"\3c !--"}`, limits.CSSForbidden, "1:11"},
@@ -241,6 +241,61 @@ func TestBadStylesD28R40(t *testing.T) {
 			return d.Code == c.code && d.Severity == limits.SeverityError && strings.HasPrefix(d.String(), "css:"+c.at+":")
 		}) {
 			t.Errorf("CSS(%q) finds %v, want %s at %s", limits.Cut(c.in, 80), found, c.code, c.at)
+		}
+	}
+}
+
+// All findings come at once, each once, in the order of the source, whatever else is amiss (R125): a bracket, a string or
+// a comment that is open or closes nothing, a rule that would be left out, or one that is refused itself.
+func TestAllStyleFindingsR125(t *testing.T) {
+	const forbidden, invalid, dropped = " css_forbidden!", " css_invalid!", " css_dropped"
+	for _, c := range []struct {
+		in   string
+		want []string
+	}{
+		{`@import "x"; p{behavior:x} b{`, []string{"1:1" + forbidden, "1:16" + forbidden, "1:29" + invalid}},
+		{`p{behavior:x`, []string{"1:2" + invalid, "1:3" + forbidden}},
+		{"p{behavior:x\nb{color:red}", []string{"1:2" + invalid, "1:3" + forbidden}},
+		{`p{color:red;-ms-behavior/**/ :x}}`, []string{"1:13" + forbidden, "1:33" + invalid}},
+		{`p{}} behavior:x; @font-face{}`, []string{"1:4" + invalid, "1:6" + forbidden, "1:18" + forbidden}},
+		{`p{width:calc(1px;-moz-binding:x} @import`, []string{"1:2" + invalid, "1:9" + invalid, "1:18" + forbidden, "1:32" + invalid, "1:34" + forbidden}},
+		{`p{width:calc(1px}behavior:x`, []string{"1:2" + invalid, "1:9" + invalid, "1:17" + invalid, "1:18" + forbidden}},
+		{`p{top:src(x)} [a{@charset "x"`, []string{"1:7" + forbidden, "1:15" + invalid, "1:17" + invalid, "1:18" + forbidden}},
+		{`@\69mport "x;`, []string{"1:1" + forbidden, "1:11" + invalid}},
+		{"p{content:\"x\n;b\\65havior:x}@namespace y;", []string{"1:11" + invalid, "2:2" + forbidden, "2:15" + forbidden}},
+		{"@import 'x'; /* never closed", []string{"1:1" + forbidden, "1:14" + invalid}},
+		// What is never closed takes the rest with it, and yet its next lines are looked at for what is forbidden.
+		{"/* note\np{behavior:x}\n@import 'y'; don't }", []string{"1:1" + invalid, "2:3" + forbidden, "3:1" + forbidden}},
+		{"p{top:0; /* note\nleft:0}\nq{behavior:x}", []string{"1:10" + invalid, "3:3" + forbidden}},
+		{"p{ /* note\n@import 'x'; /* more\n@import 'y'", []string{"1:2" + invalid, "1:4" + invalid, "2:1" + forbidden}},
+		{"p{background:url(x;}\n@import 'y';", []string{"1:2" + invalid, "1:14" + forbidden, "2:1" + forbidden}},
+		{strings.Repeat("@media a{", 33) + "p{behavior:x}" + strings.Repeat("}", 33), []string{"1:297" + invalid, "1:300" + forbidden}},
+		// Nothing is hidden in what is left out or refused.
+		{`@import "x"{p{behavior:x}}`, []string{"1:1" + forbidden, "1:15" + forbidden}},
+		{`1{behavior:x}@page{@font-face{}}q{top:@import}`, []string{"1:1" + dropped, "1:3" + forbidden, "1:14" + dropped, "1:20" + forbidden,
+			"1:35" + dropped, "1:39" + forbidden}},
+		{`p{--x:{behavior:x}}`, []string{"1:8" + forbidden}},
+		// Each is told once.
+		{`p{content:"</style>"}`, []string{"1:12" + forbidden}},
+		{`p{content:"\3c/style>"}`, []string{"1:11" + forbidden}},
+		{`<!-- p{} -->`, []string{"1:1" + forbidden, "1:10" + forbidden}},
+		{`p{behavior:x}`, []string{"1:3" + forbidden}},
+		{`@media print{@import 'x';}`, []string{"1:14" + forbidden}},
+		// These are other things of that name.
+		{`.behavior:hover{--behavior:1}#binding:hover,p behavior:hover{color:red}`, nil},
+		{`@supports (behavior:x){p{content:"behavior:x;@import"}}`, nil},
+		{`p{animation:binding 1s;color:red} /* ;behavior:x @import */`, nil},
+	} {
+		_, found := CSS(c.in)
+		expectFindings(t, c.in, found, c.want)
+	}
+	// No flood of one kind hides another.
+	for _, flood := range []string{"}", "p{color}", "<!--", "@x;"} {
+		_, found := CSS(strings.Repeat(flood, 3000) + "}b{@import 'x'; 1{} b{}")
+		for _, code := range []limits.Code{limits.CSSForbidden, limits.CSSInvalid} {
+			if !slices.ContainsFunc(found, func(d limits.Diagnostic) bool { return d.Code == code }) {
+				t.Errorf("3000 times %s hides %s", flood, code)
+			}
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/tdewolff/parse/v2"
 	"github.com/tdewolff/parse/v2/css"
+
+	"example.com/cardrun/limits"
 )
 
 // A kind is what a CSS token is, as far as this package tells them apart.
@@ -51,12 +53,15 @@ func (t *cssToken) is(s string) bool {
 func (t *cssToken) blank() bool { return t.kind == kindSpace || t.kind == kindComment }
 
 // tokenize turns the source into tokens, reports what must not be there whatever it is part of (D28), and pairs the
-// brackets. It reports whether the tokens may be parsed: not when a string, comment or bracket is open.
+// brackets. It reports whether the tokens may be parsed: not when a string, comment or bracket is open. What is
+// forbidden is looked for here and nowhere else, so that a bracket amiss hides none of it (R125).
 func (c *cssChecker) tokenize() bool {
 	lexer := css.NewLexer(parse.NewInputString(c.source))
 	whole := true
 	var open []int
 	offset := 0
+	// start tells that a declaration may start here, name is the identifier that stands where one did.
+	start, name := true, cssToken{offset: -1}
 	for {
 		tt, raw := lexer.Next()
 		if tt == css.ErrorToken {
@@ -65,23 +70,33 @@ func (c *cssChecker) tokenize() bool {
 		t := cssToken{offset: offset, match: -1}
 		s := string(raw)
 		offset += len(raw)
+		starts, before := start, name
+		if tt != css.CommentToken && tt != css.WhitespaceToken {
+			start, name = false, cssToken{offset: -1}
+		}
 		switch tt {
 		case css.CommentToken:
 			t.kind = kindComment
 			if len(s) < 4 || !strings.HasSuffix(s, "*/") {
 				c.invalid(t.offset, "the comment is not closed; end it with */")
 				whole = false
+				lexer, offset = c.resume(lexer, t.offset, offset)
+				start, name = true, cssToken{offset: -1}
 			}
 		case css.IdentToken, css.CustomPropertyNameToken:
 			t.kind, t.text = kindIdent, unescape(s)
 			if n := len(open); n > 0 && asciiLower(c.tokens[open[n-1]].text) == "attr" && asciiLower(t.text) == "url" {
 				c.forbidden(t.offset, "attr() as a url is not allowed; use it as text")
 			}
+			if starts {
+				name = t
+			}
 		case css.FunctionToken:
 			t.kind, t.text = kindFunction, unescape(s[:len(s)-1])
 			c.checkFunction(t)
 		case css.AtKeywordToken:
 			t.kind, t.text = kindAt, unescape(s[1:])
+			c.checkAtRule(t)
 		case css.HashToken:
 			t.kind, t.text = kindHash, unescape(s[1:])
 			t.id = startsIdent(s[1:])
@@ -92,15 +107,24 @@ func (c *cssChecker) tokenize() bool {
 				c.invalid(t.offset, "the string is not closed; end it with its quote")
 				whole = false
 			}
-			c.checkText(t)
+			c.checkText(t, s)
 		case css.BadStringToken:
+			t.kind, t.text = kindString, unescape(s[1:])
+			c.checkText(t, s)
 			c.invalid(t.offset, "the string is not closed before the end of the line; end it with its quote")
 			whole = false
 		case css.URLToken, css.BadURLToken:
 			c.forbidden(t.offset, "url() is not allowed; draw with plain colors, gradients and borders")
 			t.kind = kindString // so that nothing more is said about what holds it
-		case css.CDOToken, css.CDCToken:
-			c.forbidden(t.offset, "<!-- and --> are not allowed; leave them out")
+			if !strings.HasSuffix(s, ")") {
+				lexer, offset = c.resume(lexer, t.offset, offset)
+			}
+		case css.CDOToken: // checkBreakouts has reported it
+			start = starts
+			continue
+		case css.CDCToken:
+			c.forbidden(t.offset, breakoutText, s)
+			start = starts
 			continue
 		case css.NumberToken, css.PercentageToken:
 			t.kind, t.text = kindNumber, s
@@ -113,17 +137,23 @@ func (c *cssChecker) tokenize() bool {
 			t.kind = kindSpace
 		case css.ColonToken:
 			t.kind = kindColon
+			if before.offset >= 0 {
+				c.checkProperty(before)
+			}
 		case css.SemicolonToken:
 			t.kind = kindSemicolon
+			start = true
 		case css.CommaToken:
 			t.kind = kindComma
 		case css.LeftParenthesisToken, css.LeftBracketToken, css.LeftBraceToken:
 			t.kind, t.text = kindOpen, s
+			start = s == "{"
 			if s == "(" {
 				c.checkParenthesis()
 			}
 		case css.RightParenthesisToken, css.RightBracketToken, css.RightBraceToken:
 			t.kind, t.text = kindClose, s
+			start = s == "}"
 		default:
 			t.kind, t.text = kindDelim, s
 		}
@@ -148,10 +178,25 @@ func (c *cssChecker) tokenize() bool {
 		c.tokens = append(c.tokens, t)
 	}
 	for _, i := range open {
-		c.invalid(c.tokens[i].offset, "%s is not closed; end it with %s", opening(&c.tokens[i]), closing(&c.tokens[i]))
+		if c.resumed > 0 && c.tokens[i].offset >= c.resumed {
+			break
+		}
+		c.report(limits.SeverityError, limits.CSSInvalid, c.tokens[i].offset, "%s is not closed; end it with %s", opening(&c.tokens[i]), closing(&c.tokens[i]))
 		whole = false
 	}
 	return whole
+}
+
+// resume goes on in the line after one in which something starts that is never closed and so takes all the rest with it, a
+// comment or a url. Most likely its end is missing where it starts, and the author shall hear of what is forbidden behind it
+// too; what else is amiss there is a guess, and not told. It does so once, so that the time stays linear.
+func (c *cssChecker) resume(lexer *css.Lexer, start, end int) (*css.Lexer, int) {
+	line := strings.IndexAny(c.source[start:end], "\n\r\f")
+	if line < 0 || c.resumed > 0 {
+		return lexer, end
+	}
+	c.resumed = start + line + 1
+	return css.NewLexer(parse.NewInputString(c.source[c.resumed:])), c.resumed
 }
 
 func opening(t *cssToken) string {
