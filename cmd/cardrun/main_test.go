@@ -126,11 +126,13 @@ func field(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // isPage reads a page as a browser does: the policy must forbid everything but the one style sheet, whose hash must be
-// that of the text in the style element, and there must be nothing that runs or loads.
+// that of the text in the style element, there must be nothing that runs or loads, and the card's style must be confined to
+// what is in the frame that holds the card.
 func isPage(ts *testscript.TestScript, neg bool, args []string) {
 	root, err := html.Parse(strings.NewReader(ts.ReadFile(args[0])))
 	ts.Check(err)
 	policy, style, styles := "", "", 0
+	var frame, card *html.Node
 	for n := range root.Descendants() {
 		if n.Type != html.ElementNode {
 			continue
@@ -146,6 +148,13 @@ func isPage(ts *testscript.TestScript, neg bool, args []string) {
 				policy = attr(n, "content")
 			}
 		}
+		// The card may use these names too, further in.
+		switch class := attr(n, "class"); {
+		case class == "cardrun-frame" && frame == nil:
+			frame = n
+		case class == "cardrun-card" && card == nil:
+			card = n
+		}
 		for _, a := range n.Attr {
 			if strings.HasPrefix(a.Key, "on") || a.Key == "style" || a.Key == "src" || a.Key == "href" {
 				ts.Fatalf("the page holds the attribute %s", a.Key)
@@ -156,6 +165,27 @@ func isPage(ts *testscript.TestScript, neg bool, args []string) {
 	want := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
 	if styles != 1 || policy != want {
 		ts.Fatalf("%d style elements, policy %q, want %q", styles, policy, want)
+	}
+	if (frame == nil) != (card == nil) {
+		ts.Fatalf("there is a frame without a card, or a card without a frame")
+	}
+	if frame != nil && (attr(frame.Parent, "class") != "cardrun-page" || frame.FirstChild != card || card.NextSibling != nil) {
+		ts.Fatalf("the card is not alone in the frame, or the frame not in the page")
+	}
+	ofCard, found := strings.CutPrefix(style, pageStyle)
+	if !found {
+		ts.Fatalf("the page's own style is not the first: %q", style)
+	}
+	for line := range strings.Lines(ofCard) {
+		if strings.HasPrefix(line, " ") || line == "}\n" || strings.HasPrefix(line, "@") {
+			continue
+		}
+		for selector := range strings.SplitSeq(line, ", ") {
+			rest, found := strings.CutPrefix(selector, ".cardrun-card")
+			if !found || rest != "" && !strings.ContainsRune(" :>", rune(rest[0])) {
+				ts.Fatalf("the card's style selects %q", selector)
+			}
+		}
 	}
 }
 

@@ -9,21 +9,23 @@ import (
 	"example.com/cardrun"
 )
 
-// pageStyle is the style of the page around the card. All of its names begin with cardrun-.
+// pageStyle is the style of the page around the card. All of its names begin with cardrun-. The card stands in two
+// elements: its style is confined to what is in the frame, cardrun-card and below, and so cannot reach the frame itself,
+// which keeps in its box whatever the card moves, stacks or fixes: nothing of it covers what the page says of the card.
 const pageStyle = `
 .cardrun-page { max-width: 44rem; margin: 2rem auto; padding: 0 1rem; font-family: system-ui, sans-serif; line-height: 1.5; }
-.cardrun-frame { border: 1px solid #ccc; border-radius: 8px; overflow: auto; }
+.cardrun-frame { border: 1px solid #ccc; border-radius: 8px; contain: layout paint; position: relative; overflow: auto; isolation: isolate; }
 .cardrun-note { color: #555; font-size: 0.875rem; }
 .cardrun-failure { color: #b3261e; }
 `
 
 // page is a snapshot as one HTML page that loads nothing and runs nothing: its policy allows this one style sheet, by
 // its hash, and nothing else. The card's html comes from the sanitizer, its style is the checked one, confined to
-// the card's frame (R41); all else is text.
+// what is in the frame (R41); all else is text.
 func page(card *cardrun.Card, s *cardrun.Snapshot) []byte {
 	style := pageStyle
 	if k, _ := card.Check(); k != nil && s.Display != nil {
-		style += styleText(k.Stylesheet.Scoped(".cardrun-frame"))
+		style += styleText(k.Stylesheet.Scoped(".cardrun-card"))
 	}
 	sum := sha256.Sum256([]byte(style))
 	policy := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
@@ -41,7 +43,7 @@ func page(card *cardrun.Card, s *cardrun.Snapshot) []byte {
 		b.WriteString("<p class=\"cardrun-failure\" role=\"alert\">The card was rejected and has not been run.</p>\n")
 	}
 	if s.Display != nil {
-		b.WriteString("<div class=\"cardrun-frame\">" + s.Display.HTML + "</div>\n")
+		b.WriteString("<div class=\"cardrun-frame\"><div class=\"cardrun-card\">" + s.Display.HTML + "</div></div>\n")
 		b.WriteString("<p class=\"cardrun-note\">This page shows the card as it was at one moment. Its controls calculate nothing here.</p>\n")
 	}
 	if len(s.Diagnostics) > 0 {
