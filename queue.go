@@ -2,6 +2,7 @@ package cardrun
 
 import (
 	"errors"
+	"slices"
 
 	"example.com/cardrun/limits"
 	"example.com/cardrun/patches"
@@ -10,8 +11,35 @@ import (
 // queue holds the events that wait for a session's worker, and the clock of the user's edits.
 type queue struct {
 	waiting []Event
-	clock   uint64            // counts edits
-	edits   map[string]uint64 // control → clock of its newest edit
+	clock   uint64 // counts edits
+	edits   map[string]edit
+	echo    echo
+}
+
+// edit is the newest edit of a control.
+type edit struct {
+	clock uint64
+	heard bool // the card listens to it, so that a round follows unless the queue was full
+}
+
+// echo is what a page may still send of a click on a checkbox or radio whose events were made here already: its own input
+// and change, which then change nothing.
+type echo struct {
+	id    string
+	kinds []string
+}
+
+// heard tells whether an event that changed nothing is the rest of such a click, and strikes it off. Any other event ends
+// the echo.
+func (q *queue) heard(e Event, changed bool) bool {
+	if e.ID == q.echo.id && !changed {
+		if n := slices.Index(q.echo.kinds, e.Type); n >= 0 {
+			q.echo.kinds = q.echo.kinds[n+1:]
+			return true
+		}
+	}
+	q.echo = echo{}
+	return false
 }
 
 // pop takes the oldest event (R71).
@@ -37,19 +65,24 @@ func (q *queue) push(id, kind string) (combined, ignored bool) {
 }
 
 // edited notes that the user changed a control, whatever becomes of the event (D16).
-func (q *queue) edited(id string) {
+func (q *queue) edited(id string, heard bool) {
 	q.clock++
 	if q.edits == nil {
-		q.edits = make(map[string]uint64)
+		q.edits = make(map[string]edit)
 	}
-	q.edits[id] = q.clock
+	q.edits[id] = edit{q.clock, heard}
 }
 
-// conflicts tells whether a batch would change a control that the user has edited since the round was dispatched, with
-// an event of it still waiting (R82, R83, D16).
+// conflicts tells whether a batch would change a control that the user has edited since the round was dispatched (R82,
+// R83). The edit counts while an event of it waits (D16), and also where the card does not listen to it at all: what the
+// user entered stays, and a view that only a button computes stays stale until the next click (R87).
 func (q *queue) conflicts(s *patches.Stage, dispatched uint64) bool {
-	for _, e := range q.waiting {
-		if q.edits[e.ID] > dispatched && s.Changes(e.ID) {
+	for id, e := range q.edits {
+		if e.clock <= dispatched {
+			continue
+		}
+		waits := slices.ContainsFunc(q.waiting, func(w Event) bool { return w.ID == id })
+		if (waits || !e.heard) && s.Changes(id) {
 			return true
 		}
 	}
@@ -81,12 +114,16 @@ func (s *Session) take(e Event) (combined, ignored bool) {
 			return false, true
 		}
 	}
-	if changed {
-		s.queue.edited(e.ID)
+	if s.queue.heard(e, changed) {
+		return true, false
 	}
 	kinds := []string{e.Type}
 	if toggle && e.Type == "click" && changed {
 		kinds = []string{"click", "input", "change"}
+		s.queue.echo = echo{e.ID, kinds[1:]}
+	}
+	if changed {
+		s.queue.edited(e.ID, slices.ContainsFunc(kinds, func(kind string) bool { return a.handles(e.ID, kind) }))
 	}
 	for _, kind := range kinds {
 		if a.handles(e.ID, kind) {

@@ -144,7 +144,16 @@ func TestEventsD11D13(t *testing.T) {
 		{Event{ID: "box", Type: "change", Checked: checked(false)}, []string{"change box=on false"}, 0},
 		{click("ra"), []string{"click ra=on true"}, 0}, // it was checked already
 		{click("rb"), []string{"click rb=on true", "input rb=on true", "change rb=on true"}, 0},
+		{Event{ID: "rb", Type: "input", Checked: checked(true)}, nil, 0},  // the rest of the click as a page sends it
+		{Event{ID: "rb", Type: "change", Checked: checked(true)}, nil, 0}, // likewise
+		{Event{ID: "rb", Type: "change", Checked: checked(true)}, []string{"change rb=on true"}, 0},
 		{Event{ID: "ra", Type: "change", Checked: checked(true)}, []string{"change ra=on true"}, 0},
+		{click("box"), []string{"click box=on true", "input box=on true", "change box=on true"}, 0},
+		{Event{ID: "box", Type: "change", Checked: checked(true)}, nil, 0},
+		{Event{ID: "box", Type: "change", Checked: checked(false)}, []string{"change box=on false"}, 0},
+		{click("box"), []string{"click box=on true", "input box=on true", "change box=on true"}, 0},
+		{click("go"), []string{"click go"}, 0},
+		{Event{ID: "box", Type: "input", Checked: checked(true)}, []string{"input box=on true"}, 0},
 		{click("go"), []string{"click go"}, 0},
 		{change("sel", "b"), []string{"change sel=b"}, 0},
 		{change("sel", "zzz"), []string{"change sel="}, 0},
@@ -243,7 +252,8 @@ func TestConflictsR82D16(t *testing.T) {
 		{"its value is set", `ui.value('y', '0')`, []Event{input("y", "7")}, "y", true},
 		{"another value is set", `ui.value('x', '0')`, []Event{input("y", "7")}, "y", false},
 		{"no value is set", ``, []Event{input("y", "7")}, "y", false},
-		{"the edit is not queued", `ui.value('y', '0')`, []Event{input("y", "7")}, "", false},
+		{"nobody listens to the edit", `ui.value('y', '0')`, []Event{input("y", "7")}, "", true},
+		{"nobody listens, and another is set", `ui.value('x', '0')`, []Event{input("y", "7")}, "", false},
 		{"nothing was changed", `ui.value('y', '0')`, []Event{input("y", "1")}, "y", false},
 		{"a click is no edit", `ui.value('y', '0')`, []Event{click("y")}, "y", false},
 		{"the parent is rebuilt", `ui.html('box', '<input id="in" value="2">')`, []Event{input("in", "7")}, "in", true},
