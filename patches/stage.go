@@ -266,8 +266,11 @@ func (s *Stage) whole(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	return &limits.Error{Code: e.Code, Field: e.Field, Cause: err, Message: fmt.Sprintf(
-		"after all %d patches of the batch, %s", len(s.batch), e.Message)}
+	when := "after the batch's only patch"
+	if n := len(s.batch); n > 1 {
+		when = fmt.Sprintf("after all %d patches of the batch", n)
+	}
+	return &limits.Error{Code: e.Code, Field: e.Field, Cause: err, Message: when + ", " + e.Message}
 }
 
 // Batch is the batch as applied: in an html patch, the sanitized html.

@@ -35,7 +35,10 @@ func shorten(found []limits.Diagnostic) []limits.Diagnostic {
 	found = byRank(found)
 	rest := found[maxDiagnostics:]
 	last := rest[0]
-	last.Message = fmt.Sprintf("and %d more findings like those before", len(rest))
+	last.Message = "and one more finding like those before"
+	if len(rest) > 1 {
+		last.Message = fmt.Sprintf("and %d more findings like those before", len(rest))
+	}
 	last.Line, last.Column = 0, 0
 	found = found[:maxDiagnostics:maxDiagnostics]
 	slices.SortStableFunc(found, byPlace)

@@ -49,6 +49,6 @@ func Fragment(html string) (HTML, error) {
 }
 
 const (
-	tooTangledText = "formatting elements such as b or i are left open, so that they multiply past the limit of 512 elements; close each one"
+	tooTangledText = "too many formatting elements such as b or i are open at once around others, or never closed: a browser opens them again in every block, and so they could multiply far past the limit of 512 elements; close each one in the block where it starts"
 	unsettledText  = "the elements are nested in a way that HTML text cannot express; close them in the order they were opened"
 )

@@ -347,6 +347,45 @@ func TestMultiplicationR22(t *testing.T) {
 	}
 }
 
+// What is refused says what is the matter: the number, the depth, or what is left open.
+func TestReasonsR22(t *testing.T) {
+	distinct := func(n int, open, shut string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, open, i)
+		}
+		return b.String() + strings.Repeat(shut, n)
+	}
+	const deep, many, again = "nested more than 500 deep", "there are 600 elements, the limit is 512", "opens them again in every block"
+	for _, c := range []struct{ in, want string }{
+		{strings.Repeat("<b>", 600), deep},
+		{strings.Repeat("x<b>", 600), deep},
+		{strings.Repeat("<b>", 600) + "x" + strings.Repeat("</b>", 600), deep},
+		{distinct(600, "x<b class=%d>", "y</b>"), deep},
+		{strings.Repeat("<span><i>", 300), deep},
+		{distinct(200, "<b class=%d><i><span>x<br>", "</span></i></b>"), deep},
+		{strings.Repeat("<b>x</b>", 600), many},
+		{strings.Repeat("<b></b>", 600), many},
+		{strings.Repeat("<i><b></b></i>", 300), many},
+		{strings.Repeat("<p>", 600), many},
+		{distinct(600, "<p><b class=%d>", ""), again},
+		{distinct(600, "<b class=%d><p>", ""), again},
+	} {
+		expectInvalid(t, c.in, c.want)
+		_, found := Card(c.in)
+		if len(found) != 1 || found[0].Code != limits.TooManyElements || !strings.Contains(found[0].Message, c.want) {
+			t.Errorf("Card(%q) finds %v, want %q", limits.Cut(c.in, 40), found, c.want)
+		}
+	}
+	// What is only nested, as deep as may be, is neither.
+	for _, in := range []string{
+		distinct(450, `x<b class="%d">`, "y</b>"),
+		distinct(200, `<b class="%d">`, "") + strings.Repeat("<br>x", 300) + strings.Repeat("</b>", 200),
+	} {
+		expectFragment(t, in, in)
+	}
+}
+
 func TestDepthR22(t *testing.T) {
 	deep := func(n int) string { return strings.Repeat("<div>", n) + strings.Repeat("</div>", n) }
 	expectCard(t, deep(maxDepth), deep(maxDepth))
@@ -412,7 +451,11 @@ func TestFindings(t *testing.T) {
 		t.Errorf("%v", last)
 	}
 	_, found = Card(strings.Repeat("<img>", 80))
-	if last := found[maxDiagnostics]; len(found) != maxDiagnostics+1 || last.Severity != limits.SeverityError || !strings.Contains(last.Message, "and 30 more") {
+	if last := found[maxDiagnostics]; len(found) != maxDiagnostics+1 || last.Severity != limits.SeverityError || !strings.Contains(last.Message, "and 30 more findings") {
+		t.Errorf("%v", last)
+	}
+	_, found = Card(strings.Repeat("<img>", maxDiagnostics+1))
+	if last := found[maxDiagnostics]; !strings.Contains(last.Message, "and one more finding like") {
 		t.Errorf("%v", last)
 	}
 }

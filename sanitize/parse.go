@@ -26,30 +26,45 @@ func parseBody(s string) ([]*html.Node, error) {
 // clean makes a text fit for the parser: valid UTF-8, as every caller's decoder gives anyway.
 func clean(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
-// grows reports whether parsing s could build more than maxNodes nodes. The count is an upper bound, kept without
-// building anything: each tag or text adds itself and, at most, one copy of every formatting element that is still in
-// the parser's list of active ones.
+// grows reports whether parsing s could build more than maxNodes nodes.
 func grows(s string) bool {
-	if tags, formatting := countTags(s); 2*tags*(formatting+1) < maxNodes {
-		return false // each tag and each text opens at most all of them
-	}
+	tags, formatting := countTags(s)
+	return 2*tags*(formatting+1) >= maxNodes && // each tag and each text opens at most all of them
+		mostNodes(s) > maxNodes
+}
+
+// mostNodes is an upper bound of what parsing s builds, but for what the adoption agency copies, which is some elements for
+// each end tag. It is found without building anything, and no further than maxNodes: each tag or text adds itself and, at
+// most, one copy of every formatting element that is still in the parser's list of active ones and may have left its stack.
+// None has left it while formatting elements are only nested in one another, however deep.
+func mostNodes(s string) int {
 	z := html.NewTokenizer(strings.NewReader(s))
-	total, open, floor, others := 0, 0, 0, 0
+	// open is how many formatting elements may be active, lost how many of them may have left the stack.
+	total, open, lost, floor, others := 0, 0, 0, 0, 0
 	openedAt := make(map[atom.Atom][]int) // for each name, the number of other tags seen when it was opened
+	var nested []atom.Atom                // what was opened since anything could last leave the stack, and is not closed
+	disturb := func() { lost, nested = open, nested[:0] }
 	for {
-		switch z.Next() {
+		switch kind := z.Next(); kind {
 		case html.ErrorToken:
-			return total > maxNodes
+			return total
 		case html.TextToken:
-			total += 1 + open
+			total += 1 + lost
 		case html.StartTagToken, html.SelfClosingTagToken:
-			total += 1 + open
 			name, _ := z.TagName()
-			switch a := atom.Lookup(name); {
-			case isFormatting(a):
+			a := atom.Lookup(name)
+			switch {
+			case a == atom.Br || a == atom.Wbr:
+			case kind == html.StartTagToken && nests(a):
+				nested = append(nested, a)
+			default:
+				disturb()
+			}
+			total += 1 + lost
+			if isFormatting(a) {
 				open++
 				openedAt[a] = append(openedAt[a], others)
-			default:
+			} else {
 				others++
 				if hidesFormatting(a) {
 					// An end tag inside these does not reach what was opened outside, so that stays for good.
@@ -61,21 +76,42 @@ func grows(s string) bool {
 			total++
 			name, _ := z.TagName()
 			a := atom.Lookup(name)
+			last := len(nested) - 1
+			innermost := last >= 0 && nested[last] == a
+			if innermost {
+				nested = nested[:last]
+			} else {
+				disturb()
+			}
 			if a == atom.Br {
 				total += open // </br> is read as <br>
 			}
 			if at := openedAt[a]; len(at) > 0 && open > floor {
 				openedAt[a] = at[:len(at)-1]
 				// The adoption agency gives up after eight blocks and leaves the element active.
-				if others-at[len(at)-1] < 8 {
+				if innermost || others-at[len(at)-1] < 8 {
 					open--
+					lost = min(lost, open)
 				}
 			}
 		}
 		if total > maxNodes {
-			return true
+			return total
 		}
 	}
+}
+
+// nests tells the elements of which a start tag takes nothing off the parser's stack but SVG, in any insertion mode, so
+// that an end tag right for the innermost of them takes off nothing else. a and nobr end the one before.
+func nests(a atom.Atom) bool {
+	switch a {
+	case atom.A, atom.Nobr:
+		return false
+	case atom.Span, atom.Sub, atom.Sup, atom.Mark, atom.Kbd, atom.Samp, atom.Var, atom.Abbr, atom.Dfn, atom.Cite, atom.Q, atom.Time, atom.Del,
+		atom.Ins:
+		return true
+	}
+	return isFormatting(a)
 }
 
 // countTags gives the most tags that s may hold, and the most start tags of formatting elements among them.
