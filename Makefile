@@ -6,7 +6,7 @@
 GO        ?= go
 FUZZTIME  ?= 10m
 # Packages with goroutines of their own.
-RACE      = . ./sandbox ./uiapi
+RACE      = . ./sandbox ./uiapi ./conformance
 SYSTEMS   = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FUZZ      = ./limits:FuzzLength ./sandbox:FuzzAdapt ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches
 
