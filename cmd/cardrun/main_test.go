@@ -220,8 +220,15 @@ func TestTerminalSafe(t *testing.T) {
 			t.Errorf("terminalSafe(%q) = %q, want %q", in, got, want)
 		}
 	}
-	if got, want := lineSafe("a\nb\t"), `a\u{a}b\u{9}`; got != want {
-		t.Errorf("lineSafe: got %q, want %q", got, want)
+	for in, want := range map[string]string{
+		"a\nb\tc":       "a ↵ b c",
+		"a\r\nb\rc\n\n": "a ↵ b ↵ c ↵  ↵ ",
+		"\x1b\u2028":    `\u{1b}\u{2028}`,
+		"plain ↵":       "plain ↵",
+	} {
+		if got := lineSafe(in); got != want {
+			t.Errorf("lineSafe(%q) = %q, want %q", in, got, want)
+		}
 	}
 }
 
@@ -273,7 +280,7 @@ func TestFindingLine(t *testing.T) {
 		{Severity: "error", Code: limits.IDInvalid, Field: "html", Line: 2, Column: 7, Message: "bad\nid \u202e"},
 		{Severity: "error", Code: limits.FieldUnknown, Field: "\x1b[2J", Message: "m"},
 	})
-	want := "a\\u{1b}.json:html:2:7: error: id_invalid: bad\\u{a}id \\u{202e}\na\\u{1b}.json:\\u{1b}[2J::: error: field_unknown: m\n"
+	want := "a\\u{1b}.json:html:2:7: error: id_invalid: bad ↵ id \\u{202e}\na\\u{1b}.json:\\u{1b}[2J::: error: field_unknown: m\n"
 	if err != nil || string(got) != want {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}

@@ -40,7 +40,7 @@ func page(card *cardrun.Card, s *cardrun.Snapshot) []byte {
 		b.WriteString("<p class=\"cardrun-failure\" role=\"alert\">" + pageText(failureLine(s.Failure)) + "</p>\n")
 	}
 	if s.Outcome == cardrun.Rejected {
-		b.WriteString("<p class=\"cardrun-failure\" role=\"alert\">The card was rejected and has not been run.</p>\n")
+		b.WriteString("<p class=\"cardrun-failure\" role=\"alert\">" + rejectedLine + "</p>\n")
 	}
 	if s.Display != nil {
 		b.WriteString("<div class=\"cardrun-frame\"><div class=\"cardrun-card\">" + s.Display.HTML + "</div></div>\n")

@@ -112,6 +112,9 @@ func plain(s *cardrun.Snapshot) string {
 	if s.Failure != nil {
 		paragraph(failureLine(s.Failure))
 	}
+	if s.Outcome == cardrun.Rejected {
+		paragraph(rejectedLine)
+	}
 	lines := make([]string, len(s.Diagnostics))
 	for i, d := range s.Diagnostics {
 		lines[i] = lineSafe(d.String())
@@ -119,6 +122,9 @@ func plain(s *cardrun.Snapshot) string {
 	paragraph(strings.Join(lines, "\n"))
 	return terminalSafe(b.String())
 }
+
+// rejectedLine says of a rejected card what a Snapshot's outcome does; its findings say why.
+const rejectedLine = "The card was rejected and has not been run."
 
 // failureLine says in one line why an activation ended.
 func failureLine(f *cardrun.Failure) string {
@@ -129,5 +135,5 @@ func failureLine(f *cardrun.Failure) string {
 	if f.Line > 0 {
 		where += fmt.Sprintf(", at line %d, column %d of its javascript", f.Line, f.Column)
 	}
-	return fmt.Sprintf("The card failed %s (%s): %s", where, f.Code, lineSafe(f.Message))
+	return fmt.Sprintf("The card failed %s (%s): %s", where, f.Code, lineSafe(strings.TrimSpace(f.Message)))
 }

@@ -14,20 +14,26 @@ import (
 // terminalSafe writes such characters of a text as \u{1b}, but for line breaks and tabs. Bytes that are no UTF-8 become
 // U+FFFD.
 func terminalSafe(s string) string {
-	return escape(s, "\n\t", `\u{%x}`)
+	return escape(s, "\n\t")
 }
 
-// lineSafe is terminalSafe for text that has to stay on one line.
-func lineSafe(s string) string { return escape(s, "", `\u{%x}`) }
+// lineSafe is terminalSafe for text that has to stay on one line: a line break becomes ↵, set off by spaces, and a tab a
+// space.
+func lineSafe(s string) string {
+	if strings.ContainsAny(s, "\r\n\t") {
+		s = strings.NewReplacer("\r\n", " ↵ ", "\n", " ↵ ", "\r", " ↵ ", "\t", " ").Replace(s)
+	}
+	return escape(s, "")
+}
 
-func escape(s, keep, format string) string {
+func escape(s, keep string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return unprintable(r) && !strings.ContainsRune(keep, r) || r == utf8.RuneError }) < 0 {
 		return s
 	}
 	var b strings.Builder
 	for _, r := range s {
 		if unprintable(r) && !strings.ContainsRune(keep, r) {
-			fmt.Fprintf(&b, format, r)
+			fmt.Fprintf(&b, `\u{%x}`, r)
 		} else {
 			b.WriteRune(r)
 		}
