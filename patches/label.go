@@ -185,14 +185,13 @@ func (l *layout) labelled(n ref, name, after string) {
 	if l.inline > 0 {
 		lines = []string{strings.Join(lines, " ")}
 	}
-	if lines[0] != "" {
-		l.control(lines[0])
-	}
+	l.control(lines[0])
 	for _, line := range lines[1:] {
 		// The further lines of a textarea stand under its first.
 		l.flush()
 		l.first = deeper(l.indent, 2)
 		l.line = append(l.line, line...)
+		l.box = true
 	}
 	if after != "" {
 		l.space = true
@@ -211,9 +210,7 @@ func b2i(b bool) int {
 func (l *layout) button(n ref) {
 	d := l.d
 	if stripAndCollapse(d.textContent(n)) != "" {
-		if len(l.line) > 0 && wordy(l.line[len(l.line)-1]) {
-			l.space = true
-		}
+		l.setOff()
 		l.enclose("[", n, "]")
 		l.box = true
 		return

@@ -13,7 +13,9 @@ import (
 //
 // A control is "label: value", on a new line: its label is that of a label element around it or for it, wherever that
 // stands, or its aria-label or title; without any it is its value, in the line. A checkbox is "[x] label" or "[ ] label",
-// a radio "(x) label" or "( ) label", a button "[text]". A select shows the label of its selected option.
+// a radio "(x) label" or "( ) label", a button "[text]". A select shows the label of its selected option. On a screen a
+// control is a box; so that what it shows and the text beside it are not read as one, a space is between them, and between
+// two controls.
 func (d *Document) Text() string {
 	l := layout{d: d}
 	l.findLabels()
@@ -35,7 +37,7 @@ type layout struct {
 	// indent goes before each line; first, unless empty, before the next one instead.
 	indent, first string
 	space         bool // a white space is due if anything follows in the line
-	box           bool // the line ends with a control, which is set off from words and other controls
+	box           bool // the line ends with a control, which is set off from what follows by a space
 	pre           int  // how many pre elements are around
 	inline        int  // how many elements are around that keep everything in one line
 	cell          bool // within a table cell: a table's cells are laid out in its line
@@ -131,11 +133,11 @@ func (l *layout) text(s string) {
 			if i < 0 {
 				break
 			}
-			l.line = append(l.line, s[:i]...)
+			l.preformatted(s[:i])
 			l.flush()
 			s = s[i+1:]
 		}
-		l.line = append(l.line, s...)
+		l.preformatted(s)
 		return
 	}
 	for s != "" {
@@ -154,27 +156,41 @@ func (l *layout) text(s string) {
 	}
 }
 
-// raw writes s as it is, after the white space that is due.
-func (l *layout) raw(s string) {
-	if len(l.line) > 0 && (l.space || l.box && wordy(s[0])) {
+// preformatted writes a part of a line that keeps its white space.
+func (l *layout) preformatted(s string) {
+	if s == "" {
+		return
+	}
+	if l.box && len(l.line) > 0 && !isSpace(s[0]) {
 		l.line = append(l.line, ' ')
 	}
 	l.space, l.box = false, false
 	l.line = append(l.line, s...)
 }
 
-// control writes s, which stands for a control or the like.
-func (l *layout) control(s string) {
-	if len(l.line) > 0 && wordy(l.line[len(l.line)-1]) {
-		l.space = true
+// raw writes s as it is, after the white space that is due.
+func (l *layout) raw(s string) {
+	if len(l.line) > 0 && (l.space || l.box) {
+		l.line = append(l.line, ' ')
 	}
-	l.raw(s)
+	l.space, l.box = false, false
+	l.line = append(l.line, s...)
+}
+
+// control writes s, which stands for a control or the like; it may be empty.
+func (l *layout) control(s string) {
+	l.setOff()
+	if s != "" {
+		l.raw(s)
+	}
 	l.box = true
 }
 
-// wordy tells the bytes that a control's text does not stand next to without a space.
-func wordy(c byte) bool {
-	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 || c == '[' || c == ']' || c == '(' || c == ')'
+// setOff makes a white space due before a control.
+func (l *layout) setOff() {
+	if n := len(l.line); n > 0 && !isSpace(l.line[n-1]) {
+		l.space = true
+	}
 }
 
 // enclose writes the content of n between two marks, in the line.

@@ -76,6 +76,27 @@ func TestTextControls(t *testing.T) {
 	expectLines(t, "<label>Outer <label>Inner <input value=1></label></label>", "Outer Inner: 1")
 }
 
+// A control is a box on a screen: what it shows never runs together with what is beside it.
+func TestTextSetsControlsOff(t *testing.T) {
+	expectLines(t, `<input value=18><output>18%</output>`, "18 18%")
+	expectLines(t, `<label for=a>Tip</label><input id=a value=18><output>18%</output>`, "Tip: 18 18%")
+	expectLines(t, `<label>Tip<input type=range value=18><output>18%</output></label>`, "Tip: 18 18%")
+	expectLines(t, `<label>Tip<input value=18>%<output>18%</output><input value=3></label>`, "Tip: 18 %18% 3")
+	expectLines(t, `<input value=1><input value=2><select><option>-3</select><textarea>+4</textarea>`, "1 2 -3 +4")
+	expectLines(t, `<input value=1><span>-2</span><input value=a.><b>.b</b>`, "1 -2 a. .b")
+	expectLines(t, `$<input value=5>% of (<input value=6>)`, "$ 5 % of ( 6 )")
+	expectLines(t, `x<input value="">y<input value=""><input value=z>`, "x y z")
+	expectLines(t, `<p><input value=""></p><p>a</p><input value="">b`, "a\nb")
+	expectLines(t, `<textarea>a`+"\n"+`b!</textarea>!x`, "a\n  b! !x")
+	expectLines(t, `+<button>a</button>+<q><input value=3>x</q><button aria-label=b></button><progress value=1></progress>%`, "+ [a] +“3 x” [b] 100% %")
+	expectLines(t, `<input type=checkbox><input type=radio checked><i>x</i>`, "[ ] (x) x")
+	expectLines(t, "<pre>a<input value=3>b <input value=4> c\n<input value=5>\nd</pre>", "a 3 b 4 c\n5\nd")
+	expectLines(t, `<table><tr><td>$<input value=1>!<td><label>x<input value=2></label>!</table>`, "$ 1 ! | x: 2 !")
+	// White space that is there is enough, and text beside text, be it an output's, is left alone.
+	expectLines(t, `a <input value=3> b <input value=4>`, "a 3 b 4")
+	expectLines(t, `<output>5</output>%<output>6</output>`, "5%6")
+}
+
 func TestTextSVG(t *testing.T) {
 	expectLines(t, `before<svg viewBox="0 0 9 9"><title>Growth</title><desc>no</desc><g><rect><title>tip</title></rect><text> 10 <tspan>%</tspan></text><text>20</text></g></svg>after`,
 		"before\nGrowth\n10 %\n20\nafter")
