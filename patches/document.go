@@ -13,7 +13,7 @@ import "example.com/cardrun/sanitize"
 // and leaves no trace, as in a browser, where it changes nothing that is shown.
 //
 // Elsewhere the tree may be one that HTML cannot say, such as text right in a tbody (R62) or a list in a p.
-// [Document.ElementText], [Document.InnerHTML], [Document.Elements] and [Document.Text] answer from the tree.
+// [Document.ElementText] and [Document.Text] answer from the tree.
 // [Document.HTML] writes such an element as a div, so that its id, its text and all in it survive being parsed.
 //
 // A NUL or a byte that is not UTF-8 in a text or value becomes U+FFFD.
@@ -130,31 +130,6 @@ func (d *Document) ElementText(id string) (string, bool) {
 		return "", false
 	}
 	return d.textContent(n), true
-}
-
-// InnerHTML is what a browser's innerHTML would give for the element with that id, and whether there is such an element:
-// the children as they are in the tree, attributes as authored, current values not reflected.
-func (d *Document) InnerHTML(id string) (string, bool) {
-	n := d.find(id)
-	if n == 0 {
-		return "", false
-	}
-	var b []byte
-	for _, c := range d.export(n) {
-		b = sanitize.AppendHTML(b, c)
-	}
-	return string(b), true
-}
-
-// Elements counts the elements of the tree by tag.
-func (d *Document) Elements() map[string]int {
-	m := make(map[string]int)
-	for at := d.after(0, 0); at != 0; at = d.after(at, 0) {
-		if d.nodes[at].kind != kindString {
-			m[d.nodes[at].tag]++
-		}
-	}
-	return m
 }
 
 // export makes sanitize's nodes of what is below n, as it is in the tree.
