@@ -8,7 +8,8 @@ FUZZTIME  ?= 10m
 # Packages with goroutines of their own.
 RACE      = . ./sandbox ./uiapi ./conformance
 SYSTEMS   = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-FUZZ      = ./limits:FuzzLength ./sandbox:FuzzAdapt ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches
+FUZZ      = ./limits:FuzzLength ./sandbox:FuzzAdapt ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches \
+            .:FuzzDecode .:FuzzCheck .:FuzzDisplayText ./cmd/cardrun:FuzzJSONSafe
 
 .PHONY: test quick format lint race systems bench fuzz
 
@@ -35,7 +36,8 @@ systems:
 	done
 
 bench:
-	$(GO) test -run '^$$' -bench . ./sandbox ./uiapi .
+	$(GO) test -run '^$$' -bench . -benchtime 500x ./sandbox ./uiapi ./patches .
+	$(GO) test -run '^$$' -bench . -benchtime 100x ./sanitize
 
 fuzz:
 	@for f in $(FUZZ); do \

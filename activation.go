@@ -60,6 +60,9 @@ func (a *activation) start(ctx context.Context) error {
 // records the round. drop may be nil.
 func (a *activation) finish(phase Phase, event *Event, out uiapi.Outcome, err error, drop func(*patches.Stage) bool) error {
 	a.handlers = append(a.handlers, out.Handlers...)
+	if err == nil && len(a.handlers) > limits.Handlers { // the prelude refuses one more, so this guest wrote over it
+		err = &limits.Error{Code: limits.Engine, Message: fmt.Sprintf("the guest's output is corrupted: %d handlers", len(a.handlers))}
+	}
 	if err != nil {
 		return a.end(phase, event, out, err)
 	}
