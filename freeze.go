@@ -1,6 +1,7 @@
 package cardrun
 
 import (
+	"context"
 	"time"
 
 	"example.com/cardrun/sandbox"
@@ -22,6 +23,16 @@ func (a *activation) wake(r *Runtime) (*sandbox.Guest, error) {
 	return g, nil
 }
 
+// settle brings the session to rest after a flight. The caller holds mu.
+func (s *Session) settle(frozen bool) {
+	s.busy = false
+	clear(s.queue.edits) // they matter to a round in flight alone
+	close(s.rest)
+	if !frozen {
+		s.rested()
+	}
+}
+
 // rested sets the timer that freezes the guest of a session at rest. The caller holds mu.
 func (s *Session) rested() {
 	if s.o.FreezeAfter > 0 && s.act.guest != nil {
@@ -37,16 +48,40 @@ func (s *Session) still() {
 	}
 }
 
-// freeze replaces the guest of a session at rest by what differs from the boot image. A guest that cannot be frozen
-// stays as it is.
+// freeze replaces the guest of a session at rest by what differs from the boot image. It is a flight of its own kind: it
+// takes a worker, and events that come meanwhile wait. A guest that cannot be frozen, or whose frozen state would be larger
+// than is good to keep, stays as it is.
 func (s *Session) freeze() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.busy || s.act.guest == nil {
+	a, ctx := s.act, s.ctx
+	if s.busy || a.guest == nil || ctx.Err() != nil {
+		s.mu.Unlock()
 		return
 	}
-	if frozen, err := s.act.guest.Freeze(); err == nil {
-		s.act.close()
-		s.act.frozen = frozen
+	s.busy, s.rest = true, make(chan struct{})
+	g := a.guest
+	s.mu.Unlock()
+
+	frozen, err := g.Freeze(ctx, frozenLimit)
+
+	s.mu.Lock()
+	if err == nil && a.guest == g {
+		a.close()
+		a.frozen = frozen
+	}
+	var f *flight
+	if ctx.Err() == nil {
+		f = s.prepare()
+	}
+	if f == nil {
+		s.settle(true) // one that could not be frozen is tried again after its next round
+	}
+	s.mu.Unlock()
+	if f != nil {
+		s.fly(ctx, context.Background(), f)
 	}
 }
+
+// frozenLimit is how many bytes of a guest may differ from the boot image for it to be frozen: with more, freezing and
+// thawing cost more time than the memory is worth.
+const frozenLimit = 4 << 20

@@ -11,15 +11,9 @@ import (
 // queue holds the events that wait for a session's worker, and the clock of the user's edits.
 type queue struct {
 	waiting []Event
-	clock   uint64 // counts edits
-	edits   map[string]edit
+	clock   uint64            // counts edits
+	edits   map[string]uint64 // control → clock of its newest edit
 	echo    echo
-}
-
-// edit is the newest edit of a control.
-type edit struct {
-	clock uint64
-	heard bool // the card listens to it, so that a round follows unless the queue was full
 }
 
 // echo is what a page may still send of a click on a checkbox or radio whose events were made here already: its own input
@@ -65,24 +59,21 @@ func (q *queue) push(id, kind string) (combined, ignored bool) {
 }
 
 // edited notes that the user changed a control, whatever becomes of the event (D16).
-func (q *queue) edited(id string, heard bool) {
+func (q *queue) edited(id string) {
 	q.clock++
 	if q.edits == nil {
-		q.edits = make(map[string]edit)
+		q.edits = make(map[string]uint64)
 	}
-	q.edits[id] = edit{q.clock, heard}
+	q.edits[id] = q.clock
 }
 
 // conflicts tells whether a batch would change a control that the user has edited since the round was dispatched (R82,
-// R83). The edit counts while an event of it waits (D16), and also where the card does not listen to it at all: what the
-// user entered stays, and a view that only a button computes stays stale until the next click (R87).
+// R83, D16). The edit counts also where no event of it waits: when the queue was full, 16 rounds follow that see it, and
+// where the card does not listen to it, a view that only a button computes stays stale until the next click (R87). In no
+// case is what the user entered overwritten by a round that did not know of it.
 func (q *queue) conflicts(s *patches.Stage, dispatched uint64) bool {
-	for id, e := range q.edits {
-		if e.clock <= dispatched {
-			continue
-		}
-		waits := slices.ContainsFunc(q.waiting, func(w Event) bool { return w.ID == id })
-		if (waits || !e.heard) && s.Changes(id) {
+	for id, clock := range q.edits {
+		if clock > dispatched && s.Changes(id) {
 			return true
 		}
 	}
@@ -117,18 +108,23 @@ func (s *Session) take(e Event) (combined, ignored bool) {
 	if s.queue.heard(e, changed) {
 		return true, false
 	}
-	kinds := []string{e.Type}
-	if toggle && e.Type == "click" && changed {
-		kinds = []string{"click", "input", "change"}
-		s.queue.echo = echo{e.ID, kinds[1:]}
-	}
 	if changed {
-		s.queue.edited(e.ID, slices.ContainsFunc(kinds, func(kind string) bool { return a.handles(e.ID, kind) }))
+		s.queue.edited(e.ID)
+	}
+	kinds := []string{e.Type}
+	click := toggle && e.Type == "click" && changed
+	if click {
+		kinds = []string{"click", "input", "change"}
+		s.queue.echo.id = e.ID
 	}
 	for _, kind := range kinds {
+		merged, full := false, false
 		if a.handles(e.ID, kind) {
-			merged, full := s.queue.push(e.ID, kind)
+			merged, full = s.queue.push(e.ID, kind)
 			combined, ignored = combined || merged, ignored || full
+		}
+		if click && kind != "click" && !full {
+			s.queue.echo.kinds = append(s.queue.echo.kinds, kind)
 		}
 	}
 	return combined, ignored

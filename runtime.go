@@ -65,8 +65,7 @@ type RenderOptions struct {
 func (r *Runtime) Render(ctx context.Context, c *Card, o RenderOptions) (*Snapshot, error) {
 	checked, found := c.Check()
 	if checked == nil {
-		found, err := r.withSyntax(ctx, c, found)
-		return c.rejection(found), err
+		return r.reject(ctx, c, found)
 	}
 	a, err := r.open(checked, o)
 	if err != nil {
@@ -138,6 +137,15 @@ func nthLine(s string, n int) string {
 	}
 	s, _, _ = strings.Cut(s, "\n")
 	return s
+}
+
+// reject is the Snapshot of a card that was refused without its script having been looked at.
+func (r *Runtime) reject(ctx context.Context, c *Card, found []Diagnostic) (*Snapshot, error) {
+	found, err := r.withSyntax(ctx, c, found)
+	if err != nil {
+		return nil, err
+	}
+	return c.rejection(found), nil
 }
 
 // rejection is the Snapshot of a card that never ran.

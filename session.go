@@ -17,8 +17,8 @@ var (
 	// ErrEnded is the error of events for an activation that has ended (R120): the card failed, or the session was closed.
 	// The Snapshot's failure says why; [Session.Refresh] may start a new one.
 	ErrEnded = errors.New("the activation has ended")
-	// ErrEvent is the error of an event that is malformed: an unknown type, or a value over 2,048 characters (D34). It is
-	// wrapped with what is wrong. None of the events sent with it was taken.
+	// ErrEvent is the error of an event that no page would send: an unknown type, an id that is none, or a value over 2,048
+	// characters (D34). It is wrapped with what is wrong. None of the events sent with it was taken.
 	ErrEvent = errors.New("the event is not acceptable")
 )
 
@@ -38,28 +38,31 @@ type SessionOptions struct {
 //
 // A session that waits for events holds no worker, and after a while no guest.
 type Session struct {
-	rt   *Runtime
-	card *Checked
-	o    SessionOptions
+	rt      *Runtime
+	card    *Checked
+	o       SessionOptions
+	release func() // of the engine, which lives as long as its sessions
 
 	// life ends with Close, and with it an initialization that Refresh began.
 	life context.Context
 	die  context.CancelFunc
 
-	// gate is held by Refresh while it makes and exchanges the activation, so that no event falls between two of them. It
-	// is taken before mu.
-	gate sync.RWMutex
+	// refresh has one place, for the Refresh that is under way, or for Close. gate is held while the activation is
+	// exchanged, so that no event falls between two of them. They are taken in this order, before mu.
+	refresh chan struct{}
+	gate    sync.RWMutex
 
-	mu       sync.Mutex // guards what follows; never held while a guest runs
-	ctx      context.Context
-	stop     context.CancelFunc // ends the round in flight
-	act      *activation
-	queue    queue
-	busy     bool          // a round is in flight
-	rest     chan struct{} // closed when nothing is in flight any more
-	news     chan struct{} // closed when a round was recorded, or the activation ended
-	vanished int           // events dropped at dispatch, their element being gone
-	timer    *time.Timer   // freezes the guest
+	mu          sync.Mutex // guards what follows; never held while a guest runs
+	ctx         context.Context
+	stop        context.CancelFunc // ends the round in flight
+	act         *activation
+	queue       queue
+	busy        bool          // a round is in flight
+	rest        chan struct{} // closed when nothing is in flight any more
+	news        chan struct{} // closed when a round was recorded, or the activation ended
+	vanished    int           // events dropped at dispatch, their element being gone
+	activations int           // that there were, the present one included
+	timer       *time.Timer   // freezes the guest
 }
 
 // Report is what sending events led to.
@@ -81,8 +84,8 @@ type Report struct {
 func (r *Runtime) Open(ctx context.Context, c *Card, o SessionOptions) (*Session, *Snapshot, error) {
 	checked, found := c.Check()
 	if checked == nil {
-		found, err := r.withSyntax(ctx, c, found)
-		return nil, c.rejection(found), err
+		snapshot, err := r.reject(ctx, c, found)
+		return nil, snapshot, err
 	}
 	if o.FreezeAfter == 0 {
 		o.FreezeAfter = time.Second
@@ -90,11 +93,16 @@ func (r *Runtime) Open(ctx context.Context, c *Card, o SessionOptions) (*Session
 	if o.schedule == nil {
 		o.schedule = func(work func()) { go work() }
 	}
-	s := &Session{rt: r, card: checked, o: o, news: make(chan struct{})}
+	release, err := r.engine.Hold()
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &Session{rt: r, card: checked, o: o, release: release, refresh: make(chan struct{}, 1), news: make(chan struct{})}
 	s.life, s.die = context.WithCancel(context.Background())
 	a, err := s.start(ctx)
 	if err != nil {
 		s.die()
+		release()
 	} else {
 		s.install(a)
 	}
@@ -130,6 +138,7 @@ func (s *Session) install(a *activation) {
 	defer s.mu.Unlock()
 	s.ctx, s.stop = context.WithCancel(s.life)
 	s.act, s.queue = a, queue{}
+	s.activations++
 	s.tell()
 	s.rested()
 }
@@ -138,8 +147,12 @@ func (s *Session) install(a *activation) {
 // is not restored (R121). It also revives an activation that has ended. When the new one cannot be started, for a
 // context that ends, say, the old one goes on.
 func (s *Session) Refresh(ctx context.Context) error {
-	s.gate.Lock()
-	defer s.gate.Unlock()
+	select {
+	case s.refresh <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("wait for another refresh: %w", ctx.Err())
+	}
+	defer func() { <-s.refresh }()
 	if s.life.Err() != nil {
 		return ErrEnded
 	}
@@ -153,6 +166,8 @@ func (s *Session) Refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.gate.Lock()
+	defer s.gate.Unlock()
 	s.halt()
 	s.install(a)
 	return nil
@@ -162,9 +177,12 @@ func (s *Session) Refresh(ctx context.Context) error {
 // Snapshot stays as it was.
 func (s *Session) Close() {
 	s.die()
+	s.refresh <- struct{}{}
+	defer func() { <-s.refresh }()
 	s.gate.Lock()
 	defer s.gate.Unlock()
 	s.halt()
+	s.release()
 }
 
 // halt ends the activation and waits until nothing is in flight.
@@ -173,7 +191,7 @@ func (s *Session) halt() {
 	s.queue = queue{}
 	s.stop()
 	s.mu.Unlock()
-	_ = s.await(context.Background()) // which does not end
+	_ = s.Wait(context.Background()) // which does not end
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.still()
@@ -194,6 +212,7 @@ func (s *Session) Post(events ...Event) (combined, ignored int, err error) {
 // posted is what came of taking events.
 type posted struct {
 	combined, ignored int
+	activation        int                   // that took the events
 	before, vanished  int                   // rounds, and events dropped at dispatch, that there were already
 	work              func(context.Context) // the rounds to run, if nobody is at it
 }
@@ -207,13 +226,16 @@ func (s *Session) post(events []Event) (p posted, err error) {
 		return p, ErrEnded
 	}
 	for n, e := range events {
-		if err := acceptable(e); err != nil {
+		if err := e.Check(); err != nil {
 			return p, fmt.Errorf("event %d: %w", n+1, err)
 		}
 	}
-	p.before, p.vanished = len(s.act.rounds), s.vanished
+	p.activation, p.before, p.vanished = s.activations, len(s.act.rounds), s.vanished
 	for _, e := range events {
-		combined, ignored := s.take(e)
+		combined, ignored := false, true
+		if s.act.failure == nil { // the events before may have ended it (D35)
+			combined, ignored = s.take(e)
+		}
 		if combined {
 			p.combined++
 		}
@@ -227,23 +249,8 @@ func (s *Session) post(events []Event) (p posted, err error) {
 	return p, nil
 }
 
-// acceptable refuses what no page would send (D34).
-func acceptable(e Event) error {
-	switch {
-	case e.Type != "input" && e.Type != "change" && e.Type != "click":
-		return fmt.Errorf("%w: type is %.40q; use input, change or click", ErrEvent, e.Type)
-	case !limits.ValidID(e.ID):
-		return fmt.Errorf("%w: id is %.80q; an id is a letter, then letters, digits, _ or -, at most %d characters", ErrEvent, e.ID, limits.IDLength)
-	case e.Value != nil && limits.Length(*e.Value) > limits.Value:
-		return fmt.Errorf("%w: the value of %s has %d characters; the limit is %d", ErrEvent, e.ID, limits.Length(*e.Value), limits.Value)
-	}
-	return nil
-}
-
 // Wait waits until no event waits and no round runs. The error is the context's.
-func (s *Session) Wait(ctx context.Context) error { return s.await(ctx) }
-
-func (s *Session) await(ctx context.Context) error {
+func (s *Session) Wait(ctx context.Context) error {
 	for {
 		s.mu.Lock()
 		busy, rest := s.busy, s.rest
@@ -266,28 +273,51 @@ func (s *Session) Send(ctx context.Context, events ...Event) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	if p.work != nil {
+	switch {
+	case p.work == nil:
+	case ctx.Done() == nil || s.rt.engine.Idle():
 		p.work(ctx) // here, which saves a goroutine
+	default: // the wait for a worker may be longer than the caller's patience
+		go p.work(context.Background())
 	}
-	if err := s.await(ctx); err != nil {
+	if err := s.Wait(ctx); err != nil {
 		return Report{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := Report{Controls: s.act.document.Controls(), Combined: p.combined, Ignored: p.ignored + s.vanished - p.vanished}
-	if p.before < len(s.act.rounds) { // a Refresh may have come in between
+	if p.activation == s.activations { // else a Refresh has come in between, and its rounds are not of these events
 		r.Rounds = slices.Clip(s.act.rounds[p.before:])
 	}
 	return r, nil
 }
 
-// Rounds gives the rounds from number from on, counted from 0, the activation's failure if it has ended, and a channel
-// that is closed when there is something new: the way to follow a session. After a Refresh numbers start anew.
-func (s *Session) Rounds(from int) ([]Round, *Failure, <-chan struct{}) {
+// Progress is where a session stands, for those who follow it.
+type Progress struct {
+	// Activation counts from 1; a Refresh raises it, and then rounds are counted anew.
+	Activation int
+	// Rounds are those from the number that was asked for.
+	Rounds []Round
+	// Failure is why the activation ended, or nil. Closed tells that the session was closed.
+	Failure *Failure
+	Closed  bool
+	// News is closed when there is something new. When Closed, there will be nothing any more.
+	News <-chan struct{}
+}
+
+// Follow gives the rounds of an activation from number from on, counted from 0. For an activation that is not the
+// present one, all rounds of the present one are given.
+func (s *Session) Follow(activation, from int) Progress {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if activation != s.activations {
+		from = 0
+	}
 	from = min(max(from, 0), len(s.act.rounds))
-	return slices.Clip(s.act.rounds[from:]), s.act.failure, s.news
+	return Progress{
+		Activation: s.activations, Rounds: slices.Clip(s.act.rounds[from:]), Failure: s.act.failure,
+		Closed: s.life.Err() != nil, News: s.news,
+	}
 }
 
 // Snapshot gives everything there is to see now.
@@ -379,10 +409,7 @@ func (s *Session) fly(ctx, caller context.Context, f *flight) {
 			f = nil
 		}
 		if f == nil {
-			s.busy = false
-			clear(s.queue.edits) // they matter to a round in flight alone
-			close(s.rest)
-			s.rested()
+			s.settle(false)
 		}
 		s.mu.Unlock()
 	}

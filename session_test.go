@@ -348,6 +348,77 @@ func TestSnapshotTooLargeD35(t *testing.T) {
 	}
 }
 
+// TestEventsAfterTheEnd are ignored, also within one call.
+func TestEventsAfterTheEnd(t *testing.T) {
+	r := newRuntime(t, Options{})
+	var html, js strings.Builder
+	for i := range 9 {
+		fmt.Fprintf(&html, `<textarea id="t%d"></textarea>`, i)
+	}
+	js.WriteString(`ui.on('t8', 'input', () => {})`)
+	s := open(t, r, html.String(), js.String(), SessionOptions{})
+	long := strings.Repeat("x", 2000)
+	for i := range 8 {
+		send(t, s, input(fmt.Sprintf("t%d", i), long))
+	}
+	rep := send(t, s, input("t8", long), input("t0", "late"))
+	if rep.Ignored != 1 || s.Snapshot().Outcome != Failed || s.Snapshot().Controls[0].Value != long {
+		t.Errorf("%+v", rep)
+	}
+}
+
+// TestDroppedEditsStay fills the queue, so that the edit is dropped, and lets a round in flight set the control.
+func TestDroppedEditsStay(t *testing.T) {
+	r := newRuntime(t, Options{})
+	var q steps
+	s := open(t, r, `<input id="x"><button id="go">Go</button>`, `ui.on('go', 'click', () => ui.value('x', 'card')); ui.on('x', 'change', () => {})`, SessionOptions{schedule: q.schedule})
+	for range 1 + limits.Queue {
+		_, _, _ = s.Post(click("go"))
+	}
+	if _, ignored, _ := s.Post(change("x", "user")); ignored != 1 {
+		t.Fatal("the queue has room")
+	}
+	f := s.Snapshot().Controls[0].Value
+	q.run()
+	if rounds := s.Snapshot().Rounds; !rounds[1].Discarded || rounds[2].Discarded || f != "user" {
+		t.Errorf("%q, %+v", f, rounds[1:3])
+	}
+}
+
+// TestClosedRuntime lets open sessions go on, frozen or not.
+func TestClosedRuntime(t *testing.T) {
+	r := newRuntime(t, Options{})
+	frozen, live := open(t, r, controls, counter, SessionOptions{FreezeAfter: -1}), open(t, r, controls, counter, SessionOptions{FreezeAfter: -1})
+	frozen.freeze()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*Session{frozen, live} {
+		send(t, s, click("go"))
+		expectShows(t, s, "out", "1 go click v false")
+	}
+	c := probe("")
+	if s, snap, err := r.Open(context.Background(), &c, SessionOptions{}); s != nil || snap != nil || err == nil {
+		t.Errorf("a new session: %v %v %v", s, snap, err)
+	}
+}
+
+// TestEventsWhileFreezing are dispatched when it is done.
+func TestEventsWhileFreezing(t *testing.T) {
+	r := newRuntime(t, Options{Workers: 1})
+	s := open(t, r, controls, counter, SessionOptions{FreezeAfter: -1})
+	for n := range 200 {
+		done := make(chan struct{})
+		go func() { s.freeze(); close(done) }()
+		send(t, s, input("x", fmt.Sprint(n)))
+		<-done
+		if err := s.Wait(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		expectShows(t, s, "out", fmt.Sprintf("%d x input %d false", n+1, n))
+	}
+}
+
 func TestFailureAndRefreshR120R121D30(t *testing.T) {
 	r := newRuntime(t, Options{})
 	s := open(t, r, `<input id="x" value="1"><button id="go">Go</button><p id="out">start</p>`,
@@ -446,21 +517,37 @@ func TestRejectedAndFailedInitializationD31(t *testing.T) {
 func TestFollow(t *testing.T) {
 	r := newRuntime(t, Options{})
 	s := open(t, r, controls, counter, SessionOptions{})
-	got, failure, news := s.Rounds(1)
-	if len(got) != 0 || failure != nil {
-		t.Fatal(got, failure)
+	told := func(p Progress) bool {
+		select {
+		case <-p.News:
+			return true
+		default:
+			return false
+		}
+	}
+	at := s.Follow(1, 1)
+	if at.Activation != 1 || len(at.Rounds) != 0 || at.Failure != nil || at.Closed || told(at) {
+		t.Fatalf("%+v", at)
 	}
 	send(t, s, click("go"), input("x", "2"))
-	select {
-	case <-news:
-	default:
-		t.Error("nobody was told")
+	if next := s.Follow(1, 1); !told(at) || len(next.Rounds) != 2 {
+		t.Errorf("%+v", next)
 	}
-	if got, _, _ := s.Rounds(1); len(got) != 2 {
-		t.Errorf("%d rounds", len(got))
+	if p := s.Follow(1, 99); len(p.Rounds) != 0 {
+		t.Errorf("%d rounds from number 99", len(p.Rounds))
 	}
-	if got, _, _ := s.Rounds(99); len(got) != 0 {
-		t.Errorf("%d rounds from number 99", len(got))
+	at = s.Follow(1, 3)
+	if err := s.Refresh(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	send(t, s, click("go"))
+	if next := s.Follow(1, 3); !told(at) || next.Activation != 2 || len(next.Rounds) != 2 {
+		t.Errorf("after a refresh: %+v", next)
+	}
+	at = s.Follow(2, 2)
+	s.Close()
+	if next := s.Follow(2, 2); !told(at) || !next.Closed {
+		t.Errorf("after Close: %+v", next)
 	}
 }
 

@@ -1,6 +1,8 @@
 package cardrun
 
 import (
+	"fmt"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -66,13 +68,27 @@ type Display struct {
 // Handler is one registered pair of element id and event type.
 type Handler = uiapi.Handler
 
-// Event is one thing a user did. Value and Checked are what the control holds now in the user's browser; both may be
+// Event is one thing a user did, to the element with the id that has a handler: that a click on a word inside a button is
+// one on the button, and one on a label one on its control, is for the page to know. Value and Checked are what the control holds now in the user's browser; both may be
 // left out.
 type Event struct {
 	ID      string  `json:"id"`
 	Type    string  `json:"type"` // input, change or click (R50)
 	Value   *string `json:"value,omitzero"`
 	Checked *bool   `json:"checked,omitzero"`
+}
+
+// Check refuses what no page would send (D34), with an [ErrEvent] that says what to send instead.
+func (e Event) Check() error {
+	switch {
+	case e.Type != "input" && e.Type != "change" && e.Type != "click":
+		return fmt.Errorf("%w: type is %.40q; use input, change or click", ErrEvent, e.Type)
+	case !limits.ValidID(e.ID):
+		return fmt.Errorf("%w: id is %.80q; an id is a letter, then letters, digits, _ or -, at most %d characters", ErrEvent, e.ID, limits.IDLength)
+	case e.Value != nil && limits.Length(*e.Value) > limits.Value:
+		return fmt.Errorf("%w: the value of %s has %d characters; the limit is %d", ErrEvent, e.ID, limits.Length(*e.Value), limits.Value)
+	}
+	return nil
 }
 
 // Round is initialization, or the handling of one event (R70, R71).

@@ -114,7 +114,7 @@ func BenchmarkFreeze(b *testing.B) {
 	var frozen []byte
 	for b.Loop() {
 		var err error
-		if frozen, err = g.Freeze(); err != nil {
+		if frozen, err = g.Freeze(context.Background(), maximumPages*pageSize); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -123,7 +123,7 @@ func BenchmarkFreeze(b *testing.B) {
 
 func BenchmarkThaw(b *testing.B) {
 	e := newEngine(b, Options{})
-	frozen, err := frozenSubject(b, e).Freeze()
+	frozen, err := frozenSubject(b, e).Freeze(context.Background(), maximumPages*pageSize)
 	if err != nil {
 		b.Fatal(err)
 	}

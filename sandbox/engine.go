@@ -55,7 +55,7 @@ type Engine struct {
 
 	mu       sync.Mutex // guards what follows; held for no longer than it takes to read or write them
 	idle     []*instance
-	live     int // guests that are open
+	live     int // guests that are open, and holds
 	closed   bool
 	replaced int64
 }
@@ -152,7 +152,38 @@ func (e *Engine) Replaced() int64 {
 	return e.replaced
 }
 
-// Close ends the engine. Guests that are open stay usable until they are closed; new ones are refused.
+// occupy waits for a worker.
+func (e *Engine) occupy(ctx context.Context) error {
+	if err := ctx.Err(); err != nil { // a free worker would win against it half of the time
+		return fmt.Errorf("wait for a worker: %w", err)
+	}
+	select {
+	case e.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for a worker: %w", ctx.Err())
+	}
+}
+
+func (e *Engine) vacate() { <-e.slots }
+
+// Idle tells whether a worker is free at this moment.
+func (e *Engine) Idle() bool { return len(e.slots) < cap(e.slots) }
+
+// Hold keeps the engine going for one who has frozen guests: until the release, which may be called once or more, Thaw works
+// even when the engine was closed meanwhile.
+func (e *Engine) Hold() (release func(), err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, ErrClosed
+	}
+	e.live++
+	return sync.OnceFunc(e.gone), nil
+}
+
+// Close ends the engine. Guests that are open, and guests frozen by those who hold the engine, stay usable until they are
+// closed; new ones are refused.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	if e.closed {
@@ -189,10 +220,11 @@ func (e *Engine) release() {
 	}
 }
 
-// take gives a restored instance, an idle one or a new one.
-func (e *Engine) take() (*instance, error) {
+// take gives a restored instance, an idle one or a new one. held is for one who holds the engine, and may take one of a closed
+// engine too.
+func (e *Engine) take(held bool) (*instance, error) {
 	e.mu.Lock()
-	if e.closed {
+	if e.closed && (!held || e.live == 0) {
 		e.mu.Unlock()
 		return nil, ErrClosed
 	}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -46,19 +47,28 @@ const (
 	pageEntry = 4 + 8 // number and map
 )
 
-// Freeze gives the guest's whole state as bytes: what its memory holds beyond the boot image. The guest lives on; close
-// it when the bytes take its place. A guest that has ended cannot be frozen.
-func (g *Guest) Freeze() ([]byte, error) {
+// ErrTooLarge is the error of a guest whose frozen state would pass the limit that was set.
+var ErrTooLarge = errors.New("the guest has too much in its memory to be frozen")
+
+// Freeze gives the guest's whole state as bytes: what its memory holds beyond the boot image. It waits for a worker. What
+// differs may take at most limit bytes before it is compressed, or the error is [ErrTooLarge]. The guest lives on; close it when
+// the bytes take its place. A guest that has ended cannot be frozen.
+func (g *Guest) Freeze(ctx context.Context, limit int) ([]byte, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.ended {
 		return nil, errEnded
 	}
+	if err := g.engine.occupy(ctx); err != nil {
+		return nil, err
+	}
+	defer g.engine.vacate()
 	m, i := g.engine.image, g.i
-	entries, chunks := m.difference(i)
-	plain := append(entries, chunks...)
-
-	out := make([]byte, frozenPages, frozenPages+s2.MaxEncodedLen(len(plain)))
+	plain, pages, err := m.difference(i, limit)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, frozenPages+s2.MaxEncodedLen(len(plain)))
 	copy(out, frozenMagic)
 	copy(out[frozenEngine:], g.engine.identity[:])
 	now := int64(realClock)
@@ -67,8 +77,8 @@ func (g *Guest) Freeze() ([]byte, error) {
 	}
 	binary.LittleEndian.PutUint64(out[frozenNow:], uint64(now))
 	binary.LittleEndian.PutUint32(out[frozenSize:], uint32(i.mem.size))
-	binary.LittleEndian.PutUint32(out[frozenCount:], uint32(len(entries)/pageEntry))
-	out = append(out, s2.Encode(nil, plain)...)
+	binary.LittleEndian.PutUint32(out[frozenCount:], uint32(pages))
+	out = out[:frozenPages+len(s2.Encode(out[frozenPages:], plain))]
 	sum := sha256.Sum256(out[frozenNow:])
 	copy(out[frozenChecksum:], sum[:])
 	return bytes.Clone(out), nil // of its own length
@@ -82,7 +92,7 @@ func (e *Engine) Thaw(frozen []byte) (*Guest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFrozen, err)
 	}
-	i, err := e.take()
+	i, err := e.take(true)
 	if err != nil {
 		return nil, err
 	}
@@ -126,11 +136,11 @@ func (e *Engine) unpack(frozen []byte) (now time.Time, size int, plain []byte, e
 	return now, size, plain, nil
 }
 
-// difference finds the chunks that differ from the image, as frozen state has them.
-func (m *image) difference(i *instance) (entries, chunks []byte) {
+// difference finds the chunks that differ from the image, as frozen state has them: entries, then chunks.
+func (m *image) difference(i *instance, limit int) (plain []byte, pages int, err error) {
 	touched := i.mem.touched()
-	chunks = make([]byte, 0, 64<<10) // what an ordinary card has, with room
-	next := 0                        // the first run that does not end before the page
+	entries, chunks := make([]byte, 0, 64*pageEntry), make([]byte, 0, 64<<10) // what an ordinary card has, with room
+	next := 0                                                                 // the first run that does not end before the page
 	for at := 0; at < i.mem.size; at += kernelPage {
 		for next < len(m.runs) && m.runs[next].at+len(m.runs[next].data) <= at {
 			next++
@@ -155,8 +165,11 @@ func (m *image) difference(i *instance) (entries, chunks []byte) {
 		}
 		entries = binary.LittleEndian.AppendUint32(entries, uint32(at/kernelPage))
 		entries = binary.LittleEndian.AppendUint64(entries, differ)
+		if len(entries)+len(chunks) > limit {
+			return nil, 0, ErrTooLarge
+		}
 	}
-	return entries, chunks
+	return append(entries, chunks...), len(entries) / pageEntry, nil
 }
 
 var zeroPage [kernelPage]byte // never written

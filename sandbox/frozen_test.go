@@ -41,7 +41,7 @@ func TestFreezeAtEveryRound(t *testing.T) {
 		want := run(func(g *Guest) *Guest { return g })
 		for _, to := range []*Engine{e, other} {
 			got := run(func(g *Guest) *Guest {
-				frozen, err := g.Freeze()
+				frozen, err := g.Freeze(context.Background(), maximumPages*pageSize)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -71,7 +71,7 @@ func TestThawRefuses(t *testing.T) {
 	if _, err := g.Run(context.Background(), Round{Input: []byte("0"), Script: "f = (x) => { out = x }", MaxOutput: 99}); err != nil {
 		t.Fatal(err)
 	}
-	frozen, err := g.Freeze()
+	frozen, err := g.Freeze(context.Background(), maximumPages*pageSize)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestThawRefuses(t *testing.T) {
 		t.Errorf("another engine: %v", err)
 	}
 	g.Close()
-	if _, err := g.Freeze(); !errors.Is(err, errEnded) {
+	if _, err := g.Freeze(context.Background(), maximumPages*pageSize); !errors.Is(err, errEnded) {
 		t.Errorf("freezing a closed guest: %v", err)
 	}
 	if g, err = e.Thaw(frozen); err != nil {

@@ -81,10 +81,10 @@ var errEnded = &limits.Error{Code: limits.Engine, Message: "the guest has ended;
 
 // Guest opens an activation: a machine exactly as the boot image says, seeded. It does not wait for a worker; Run does.
 func (e *Engine) Guest(a Activation) (*Guest, error) {
-	if year := a.Now.Year(); !a.Now.IsZero() && (year < 1970 || year > 2261) {
+	if year := a.Now.UTC().Year(); !a.Now.IsZero() && (year < 1970 || year > 2261) {
 		return nil, fmt.Errorf("set the guest's clock to %s: the year must be 1970 to 2261", a.Now.Format(time.RFC3339))
 	}
-	i, err := e.take()
+	i, err := e.take(false)
 	if err != nil {
 		return nil, err
 	}
@@ -147,15 +147,10 @@ func (g *Guest) within(ctx context.Context, work func(*activity) ([]byte, error)
 		return Result{}, errEnded
 	}
 	e := g.engine
-	if err := ctx.Err(); err != nil { // a free worker would win against it half of the time
-		return Result{}, fmt.Errorf("wait for a worker: %w", err)
+	if err := e.occupy(ctx); err != nil {
+		return Result{}, err
 	}
-	select {
-	case e.slots <- struct{}{}:
-	case <-ctx.Done():
-		return Result{}, fmt.Errorf("wait for a worker: %w", ctx.Err())
-	}
-	defer func() { <-e.slots }()
+	defer e.vacate()
 
 	a := &activity{m: e.image, i: g.i}
 	rd := g.i.round
