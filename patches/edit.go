@@ -55,10 +55,10 @@ func (d *Document) Edit(id string, value *string, checked *bool) (changed bool, 
 		}
 		o := d.match(n, v, true)
 		switch {
-		case o == now: // both 0: nothing matches, and nothing was selected
-			return false, nil
 		case o == 0 && d.match(n, v, false) != 0:
 			return false, inert(id, "that option is disabled")
+		case o == now: // both 0: nothing matches, and nothing was selected
+			return false, nil
 		}
 		d.choose(n, o)
 	case kindButton:

@@ -98,3 +98,17 @@ func TestEditOverMaxLength(t *testing.T) {
 		expectValue(t, d, "t", c.want)
 	}
 }
+
+// TestDisabledOptionCannotBeChosen, be another option selected or none.
+func TestDisabledOptionCannotBeChosen(t *testing.T) {
+	d := document(t, `<select id="s"><option>a</option><option disabled>b</option></select>`)
+	for _, first := range []string{"a", "no such option"} {
+		if _, err := d.Edit("s", &first, nil); err != nil {
+			t.Fatal(err)
+		}
+		b := "b"
+		if changed, err := d.Edit("s", &b, nil); changed || !errors.Is(err, patches.ErrInert) {
+			t.Errorf("after %q: %v, %v", first, changed, err)
+		}
+	}
+}
