@@ -20,6 +20,8 @@ type builder struct {
 	elements int
 	full     bool
 	faults   []fault
+	nodes    []Node // not yet given out
+	attrs    []Attr
 	// from remembers which parsed element a node was made of, where positions are wanted.
 	from map[*Node]*html.Node
 }
@@ -81,7 +83,9 @@ func (b *builder) text(out []*Node, text string, parent *Node, r room) []*Node {
 		out[len(out)-1].Text += text
 		return out
 	}
-	return append(out, &Node{Text: text, Parent: parent})
+	e := b.blank()
+	e.Text, e.Parent = text, parent
+	return append(out, e)
 }
 
 func (b *builder) element(out []*Node, n *html.Node, parent *Node, r room) []*Node {
@@ -104,12 +108,13 @@ func (b *builder) element(out []*Node, n *html.Node, parent *Node, r room) []*No
 		return out
 	}
 	b.elements++
-	e := &Node{Tag: tag, SVG: svg, Parent: parent}
+	e := b.blank()
+	e.Tag, e.SVG, e.Parent = tag, svg, parent
 	if b.from != nil {
 		b.from[e] = n
 	}
 	if len(n.Attr) > 0 {
-		e.Attr = make([]Attr, 0, len(n.Attr)+1)
+		e.Attr = b.room(len(n.Attr) + 1)
 	}
 	for _, a := range n.Attr {
 		b.attribute(e, n, a)
@@ -119,9 +124,40 @@ func (b *builder) element(out []*Node, n *html.Node, parent *Node, r room) []*No
 			e.Attr = append(e.Attr, Attr{"type", "button"})
 		}
 	}
-	e.Children = b.children(nil, n, e, roomOf(tag, svg))
+	if n.FirstChild != nil {
+		count := 0
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			count++
+		}
+		e.Children = b.children(make([]*Node, 0, count), n, e, roomOf(tag, svg))
+		if len(e.Children) == 0 {
+			e.Children = nil
+		}
+	}
 	return append(out, e)
 }
+
+// blank gives an empty node, and room gives room for attributes; both come from slabs, which spares the collector.
+func (b *builder) blank() *Node {
+	if len(b.nodes) == 0 {
+		b.nodes = make([]Node, slab)
+	}
+	n := &b.nodes[0]
+	b.nodes = b.nodes[1:]
+	return n
+}
+
+func (b *builder) room(n int) []Attr {
+	if len(b.attrs) < n {
+		b.attrs = make([]Attr, max(n, slab))
+	}
+	r := b.attrs[:0:n]
+	b.attrs = b.attrs[n:]
+	return r
+}
+
+// slab is how many nodes or attributes are made at a time: few enough to waste little on a small fragment.
+const slab = 32
 
 // placeAdvice says where an element that was not admitted would have been.
 func placeAdvice(parent *Node, svg bool) string {
