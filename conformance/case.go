@@ -166,9 +166,20 @@ func (c *Case) take(member string, value jsontext.Value) error {
 	return unmarshal(value, target)
 }
 
+// errNull is what is wrong with null, which could mean that a member is not there, or that it is empty.
+var errNull = errors.New("null cannot stand here; leave it out")
+
+// noNull refuses null for whatever has a type. What is for the reader has none.
+var noNull = json.UnmarshalFromFunc(func(in *jsontext.Decoder, target any) error {
+	if _, free := target.(*jsontext.Value); in.PeekKind() == 'n' && !free {
+		return errNull
+	}
+	return errors.ErrUnsupported
+})
+
 // unmarshal is strict but for lone surrogates, which become U+FFFD, as they do where a guest's string leaves it (D2).
 func unmarshal(value jsontext.Value, target any) error {
-	err := json.Unmarshal(value, target, json.RejectUnknownMembers(true), jsontext.AllowInvalidUTF8(true))
+	err := json.Unmarshal(value, target, json.RejectUnknownMembers(true), jsontext.AllowInvalidUTF8(true), json.WithUnmarshalers(noNull))
 	var semantic *json.SemanticError
 	if !errors.As(err, &semantic) {
 		return err

@@ -184,17 +184,17 @@ func (c *checker) display(e *Expect) {
 		}
 	}
 	for _, p := range e.DisplayLacksMatch {
-		if m, ok := p.fold().find(html); ok {
+		if m, ok := p.findFolded(html); ok {
 			c.miss("display_lacks_match", "nothing like "+p.String(), quote(m))
 		}
 	}
 	for _, p := range e.CSSHasMatch {
-		if _, ok := p.fold().find(css); !ok {
+		if _, ok := p.findFolded(css); !ok {
 			c.miss("css_has_match", p.String(), quote(css))
 		}
 	}
 	for _, p := range e.CSSLacksMatch {
-		if m, ok := p.fold().find(css); ok {
+		if m, ok := p.findFolded(css); ok {
 			c.miss("css_lacks_match", "nothing like "+p.String(), quote(m))
 		}
 	}

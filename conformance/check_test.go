@@ -152,62 +152,6 @@ func TestCheckEscapedCSS(t *testing.T) {
 	}
 }
 
-func TestParseErrors(t *testing.T) {
-	for in, want := range map[string]string{
-		`[]`:                                 "a case is one JSON object",
-		`{}`:                                 "card: there must be a card",
-		`{"card": {}, "raw": ""}`:            "card: there must be a card, or raw in its place, and not both",
-		`{"card": {}} {}`:                    "something follows",
-		`{"card": {}`:                        "unexpected EOF",
-		`{"card": {}, "card": {}}`:           "card: there twice",
-		`{"card": {}, "wrong": 1}`:           "wrong: unknown member",
-		`{"card": {}, "name": 1}`:            "name: : a JSON number cannot stand here",
-		`{"card": {}, "seed": -1}`:           "seed: ",
-		`{"card": {}, "now": "today"}`:       "now: ",
-		`{"raw": {}}`:                        "raw: : a JSON object cannot stand here",
-		`{"card": {}, "expect": {"txt": 1}}`: "expect: /txt: unknown member",
-		`{"card": {}, "expect": {"text": {"a": 1}}}`:                                                                                "expect: /text/a: a JSON number cannot stand here",
-		`{"card": {}, "expect": {"text_matches": {"a": "("}}}`:                                                                      "expect: /text_matches/a: error parsing regexp: missing closing )",
-		`{"card": {}, "expect": {"outcome": []}}`:                                                                                   "expect: /outcome: the list is empty",
-		`{"card": {}, "expect": {"outcome": "done"}}`:                                                                               `expect: outcome: "done" is none`,
-		`{"card": {}, "expect": {"controls": {"a": {"val": 1}}}}`:                                                                   "expect: /controls/a/val: unknown member",
-		`{"card": {}, "expect": {"text_range": {"a": [2, 1]}}}`:                                                                     "expect: text_range/a: nothing is from 2 to 1",
-		`{"card": {}, "expect": {"if_ready": {"if_ready": {}}}}`:                                                                    "expect: if_ready/if_ready",
-		`{"card": {}, "expect": {"if_ready": {"outcome": "x"}}}`:                                                                    "expect: if_ready: outcome",
-		`{"card": {}, "steps": [{"event": []}]}`:                                                                                    "steps: /0/event: unknown member",
-		`{"card": {}, "steps": [{"events": [{"id": "a"}]}]}`:                                                                        "steps/0/events/0/type: missing",
-		`{"card": {}, "steps": [{"events": [{"id": "a", "type": "click", "x": 1}]}]}`:                                               "steps: /0/events/0/x: unknown member",
-		`{"card": {}, "steps": [{"events": [{"id": "a", "type": "click", "at_ms": 5}, {"id": "a", "type": "click", "at_ms": 4}]}]}`: "steps/0/events/1/at_ms: 4",
-		`{"card": {}, "steps": [{}, {"expect": {"outcome": "x"}}]}`:                                                                 "steps/1/expect: outcome",
-	} {
-		_, err := conformance.Parse("dir/x.json", []byte(in))
-		if err == nil {
-			t.Errorf("%s: no error", in)
-		} else if got := err.Error(); !strings.HasPrefix(got, "read case dir/x.json: ") || !strings.Contains(got, want) {
-			t.Errorf("%s: %q, want %q in it", in, got, want)
-		}
-	}
-}
-
-// The card goes to the product as it stands in the file, and what is for the reader may be there.
-func TestParse(t *testing.T) {
-	c, err := conformance.Parse("x.json", []byte(`{"name": "n", "why": "w", "note": [1], "open": true, "seed": 7, "now": "2026-01-02T03:04:05Z",
-		"card": {"title": "a", "title": "\ud800"}, "expect": {}, "steps": [{"why": "x", "note": 1, "events": [{"id": "i", "type": "input", "value": "\ud800", "at_ms": 1.5}], "burst": true, "expect": {}}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := string(c.Body), `{"title": "a", "title": "\ud800"}`; got != want {
-		t.Errorf("body %s, want %s", got, want)
-	}
-	if e := c.Steps[0].Events[0]; *e.Value != "\ufffd" || *e.AtMS != 1.5 || !c.Steps[0].Burst || *c.Seed != 7 || c.Now.Year() != 2026 {
-		t.Errorf("got %+v", c)
-	}
-	raw, err := conformance.Parse("x.json", []byte(`{"raw": "{\"title\""}`))
-	if err != nil || string(raw.Body) != `{"title"` {
-		t.Errorf("raw body %q, %v", raw.Body, err)
-	}
-}
-
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"b.json": `{"raw": ""}`, "sub/a.JSON": `{"name": "own", "raw": ""}`, "c.txt": "no", "bad.json": `{"x": 1}`, "empty/none.txt": ""} {

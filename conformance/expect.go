@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -90,33 +91,63 @@ func (o *OneOf) UnmarshalJSONFrom(in *jsontext.Decoder) error {
 func (o OneOf) allows(value string) bool { return slices.Contains(o, value) }
 
 // Pattern is a regular expression in the syntax of package regexp, which runs in linear time and knows no look-around.
-type Pattern struct{ source *regexp.Regexp }
+// The zero value is the empty one, which is found in every text.
+type Pattern struct{ exact, folded *regexp.Regexp }
 
-// UnmarshalText compiles the pattern.
-func (p *Pattern) UnmarshalText(text []byte) (err error) {
-	p.source, err = regexp.Compile(string(text))
-	return err
+// UnmarshalJSONFrom compiles the pattern, both as it is and without regard to case. Null is an error.
+func (p *Pattern) UnmarshalJSONFrom(in *jsontext.Decoder) error {
+	if in.PeekKind() == 'n' {
+		return errNull
+	}
+	var text string
+	if err := json.UnmarshalDecode(in, &text); err != nil {
+		return err
+	}
+	exact, err := compile(text)
+	if err != nil {
+		return err
+	}
+	// A flag in front holds for all that follows, and unlike a group around it, needs no end: \Qabc has none.
+	folded, err := compile("(?i)" + text)
+	if err != nil {
+		return err
+	}
+	*p = Pattern{exact, folded}
+	return nil
+}
+
+func compile(text string) (*regexp.Regexp, error) {
+	r, err := regexp.Compile(text)
+	if fault := (*syntax.Error)(nil); errors.As(err, &fault) {
+		return nil, fmt.Errorf("no regular expression: %s in %s", fault.Code, quote(fault.Expr))
+	}
+	return r, err
 }
 
 // String is the pattern as written.
 func (p Pattern) String() string {
-	if p.source == nil {
+	if p.exact == nil {
 		return ""
 	}
-	return p.source.String()
+	return p.exact.String()
 }
 
 // find gives the first match and whether there is one.
-func (p Pattern) find(s string) (match string, ok bool) {
-	at := p.source.FindStringIndex(s)
+func (p Pattern) find(s string) (match string, ok bool) { return find(p.exact, s) }
+
+// findFolded is find without regard to case.
+func (p Pattern) findFolded(s string) (match string, ok bool) { return find(p.folded, s) }
+
+func find(r *regexp.Regexp, s string) (match string, ok bool) {
+	if r == nil {
+		return "", true
+	}
+	at := r.FindStringIndex(s)
 	if at == nil {
 		return "", false
 	}
 	return s[at[0]:at[1]], true
 }
-
-// fold is the pattern without regard to case.
-func (p Pattern) fold() Pattern { return Pattern{regexp.MustCompile("(?i:" + p.source.String() + ")")} }
 
 // valid finds what cannot be meant.
 func (e *Expect) valid() error {
