@@ -83,17 +83,21 @@ func (c *Case) timed() bool {
 }
 
 // Parse reads one case. Unknown members are errors, but for note and open, which are for the reader, and anything inside
-// the card, which the product judges. An error names file and member.
+// the card, which the product judges; so are null, codes and event types that do not exist, and a case that expects
+// nothing. An error names file and member.
 func Parse(file string, data []byte) (Case, error) {
 	c := Case{File: file}
 	if err := c.parse(data); err != nil {
-		return Case{}, fmt.Errorf("read case %s: %w", file, err)
+		return Case{}, fmt.Errorf("read case %s: %w", file, Fault("", data, err))
 	}
 	return c, nil
 }
 
 // parse takes the members one by one, since the card keeps its text, faults and all.
 func (c *Case) parse(data []byte) error {
+	if err := CheckMark(data); err != nil {
+		return err
+	}
 	in := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if in.PeekKind() != '{' {
 		return errors.New("a case is one JSON object; this is none")
@@ -113,11 +117,11 @@ func (c *Case) parse(data []byte) error {
 			return err
 		}
 		if seen[member] {
-			return fmt.Errorf("%s: there twice; leave one out", member)
+			return fmt.Errorf("%s: %w", shorten(member), errTwice)
 		}
 		seen[member] = true
 		if err := c.take(member, value); err != nil {
-			return fmt.Errorf("%s: %w", member, err)
+			return err
 		}
 	}
 	if _, err := in.ReadToken(); err != nil {
@@ -128,6 +132,10 @@ func (c *Case) parse(data []byte) error {
 	}
 	if seen["card"] == seen["raw"] {
 		return errors.New("card: there must be a card, or raw in its place, and not both")
+	}
+	// The clock of a card can stand still in these years only, and zero would be the real one.
+	if year := c.Now.UTC().Year(); seen["now"] && (year < 1970 || year > 2261) {
+		return fmt.Errorf("now: %s; the year must be 1970 to 2261", c.Now.Format(time.RFC3339))
 	}
 	return c.check()
 }
@@ -147,7 +155,7 @@ func (c *Case) take(member string, value jsontext.Value) error {
 		return nil
 	case "raw":
 		var raw string
-		if err := unmarshal(value, &raw); err != nil {
+		if err := unmarshal(member, value, &raw); err != nil {
 			return err
 		}
 		c.Body = []byte(raw)
@@ -161,9 +169,9 @@ func (c *Case) take(member string, value jsontext.Value) error {
 	case "steps":
 		target = &c.Steps
 	default:
-		return errors.New("unknown member; a case has name, why, card or raw, seed, now, expect, steps, note and open")
+		return fmt.Errorf("%s: unknown member; a case has name, why, card or raw, seed, now, expect, steps, note and open", shorten(member))
 	}
-	return unmarshal(value, target)
+	return unmarshal(member, value, target)
 }
 
 // errNull is what is wrong with null, which could mean that a member is not there, or that it is empty.
@@ -174,58 +182,32 @@ var noNull = json.UnmarshalFromFunc(func(in *jsontext.Decoder, target any) error
 	if _, free := target.(*jsontext.Value); in.PeekKind() == 'n' && !free {
 		return errNull
 	}
-	return errors.ErrUnsupported
+	return errors.ErrUnsupported // and so the type reads itself
 })
 
 // unmarshal is strict but for lone surrogates, which become U+FFFD, as they do where a guest's string leaves it (D2).
-func unmarshal(value jsontext.Value, target any) error {
+func unmarshal(member string, value jsontext.Value, target any) error {
 	err := json.Unmarshal(value, target, json.RejectUnknownMembers(true), jsontext.AllowInvalidUTF8(true), json.WithUnmarshalers(noNull))
-	var semantic *json.SemanticError
-	if !errors.As(err, &semantic) {
-		return err
-	}
-	cause := semantic.Err
-	switch {
-	case errors.Is(cause, json.ErrUnknownName):
-		cause = errors.New("unknown member")
-	case cause == nil:
-		cause = fmt.Errorf("a JSON %s cannot stand here", kindName(semantic.JSONKind))
-	}
-	return fmt.Errorf("%s: %w", semantic.JSONPointer, cause)
-}
-
-func kindName(k jsontext.Kind) string {
-	switch k {
-	case '"':
-		return "string"
-	case '0':
-		return "number"
-	case '{':
-		return "object"
-	case '[':
-		return "array"
-	case 't', 'f':
-		return "boolean"
-	default:
-		return k.String()
-	}
+	return Fault(member, value, err)
 }
 
 // check finds what a case cannot mean.
 func (c *Case) check() error {
-	if err := c.Expect.valid(); err != nil {
-		return fmt.Errorf("expect: %w", err)
+	empty := c.Expect.empty()
+	if err := c.Expect.valid("expect"); err != nil {
+		return err
 	}
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		if err := s.Expect.valid(); err != nil {
-			return fmt.Errorf("steps/%d/expect: %w", i, err)
+		empty = empty && s.Expect.empty()
+		if err := s.Expect.valid(fmt.Sprintf("steps/%d/expect", i)); err != nil {
+			return err
 		}
 		last := 0.0
 		for k, e := range s.Events {
 			where := fmt.Sprintf("steps/%d/events/%d", i, k)
-			if e.Type == "" {
-				return fmt.Errorf("%s/type: missing; say input, change or click", where)
+			if err := e.check(where); err != nil {
+				return err
 			}
 			if e.AtMS == nil {
 				continue
@@ -235,6 +217,24 @@ func (c *Case) check() error {
 			}
 			last = *e.AtMS
 		}
+	}
+	if empty {
+		return errors.New("expect: the case expects nothing, and would pass whatever came; say what must come of it")
+	}
+	return nil
+}
+
+// check finds an event that says too little, or has a type that none has. One with an id or a value that the product
+// must refuse may be what a case is about.
+func (e Event) check(where string) error {
+	switch {
+	case e.ID == "":
+		return fmt.Errorf("%s/id: missing; say which element", where)
+	case e.Type == "":
+		return fmt.Errorf("%s/type: missing; say input, change or click", where)
+	}
+	if err := (cardrun.Event{ID: "any", Type: e.Type}).Check(); err != nil {
+		return fmt.Errorf("%s/type: %w", where, err)
 	}
 	return nil
 }

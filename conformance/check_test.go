@@ -61,7 +61,7 @@ func TestCheck(t *testing.T) {
 		expect   string
 		keys     string
 	}{
-		{ready(), `{}`, ""},
+		{ready(), `{"rounds": 2}`, ""},
 		{ready(), `{"outcome": "ready"}`, ""},
 		{ready(), `{"outcome": ["failed", "rejected"]}`, "outcome"},
 		{ready(), `{"failure": "timeout"}`, "failure"},
@@ -154,7 +154,7 @@ func TestCheckEscapedCSS(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"b.json": `{"raw": ""}`, "sub/a.JSON": `{"name": "own", "raw": ""}`, "c.txt": "no", "bad.json": `{"x": 1}`, "empty/none.txt": ""} {
+	for name, text := range map[string]string{"b.json": `{"raw": "", "expect": {"outcome": "rejected"}}`, "sub/a.JSON": `{"name": "own", "raw": "", "expect": {"outcome": "rejected"}}`, "c.txt": "no", "bad.json": `{"x": 1}`, "empty/none.txt": ""} {
 		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -1,8 +1,10 @@
 package conformance
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"example.com/cardrun"
+	"example.com/cardrun/limits"
 )
 
 // Expect is what a snapshot is held against. What it leaves out is not checked.
@@ -149,27 +152,70 @@ func find(r *regexp.Regexp, s string) (match string, ok bool) {
 	return s[at[0]:at[1]], true
 }
 
-// valid finds what cannot be meant.
-func (e *Expect) valid() error {
-	outcomes := []string{string(cardrun.Ready), string(cardrun.Failed), string(cardrun.Rejected)}
-	for _, o := range e.Outcome {
-		if !slices.Contains(outcomes, o) {
-			return fmt.Errorf("outcome: %q is none; say one or several of %q", o, outcomes)
-		}
+// The codes there are: why a card fails, and what is found in one.
+var (
+	failures = []limits.Code{
+		limits.Exception, limits.Rejection, limits.Timeout, limits.Memory, limits.TooManyMicrotasks, limits.TooManyPatches,
+		limits.UIOperation, limits.InvalidPatch, limits.InputLimit, limits.Engine,
 	}
-	for id, r := range e.TextRange {
+	findings = []limits.Code{
+		limits.JSONInvalid, limits.FieldMissing, limits.FieldUnknown, limits.FieldType, limits.FieldLength, limits.TextInvisible,
+		limits.ResultTooLarge, limits.ElementForbidden, limits.AttributeForbidden, limits.ControlUnsupported, limits.IDInvalid,
+		limits.IDDuplicate, limits.TooManyElements, limits.TooManyControls, limits.CSSForbidden, limits.CSSInvalid,
+		limits.ScriptSyntax, limits.ElementDropped, limits.AttributeDropped, limits.ReferenceMissing, limits.CSSDropped,
+	}
+	outcomes = []cardrun.Outcome{cardrun.Ready, cardrun.Failed, cardrun.Rejected}
+)
+
+// valid finds what cannot be meant. where is the way to e in its file.
+func (e *Expect) valid(where string) error {
+	if err := cmp.Or(
+		known(where+"/outcome", e.Outcome, outcomes), known(where+"/failure", e.Failure, failures),
+		known(where+"/diagnostic", e.Diagnostic, findings), known(where+"/failure_if_failed", e.FailureIfFailed, failures),
+	); err != nil {
+		return err
+	}
+	for id, r := range sorted(e.TextRange) {
 		if r[0] > r[1] {
-			return fmt.Errorf("text_range/%s: nothing is from %d to %d", id, r[0], r[1])
+			return fmt.Errorf("%s/text_range/%s: nothing is from %d to %d", where, shorten(id), r[0], r[1])
 		}
 	}
 	if e.IfReady == nil {
 		return nil
 	}
 	if e.IfReady.IfReady != nil {
-		return errors.New("if_ready/if_ready: stands in itself; move what it holds one level up")
+		return fmt.Errorf("%s/if_ready/if_ready: stands in itself; move what it holds one level up", where)
 	}
-	if err := e.IfReady.valid(); err != nil {
-		return fmt.Errorf("if_ready: %w", err)
+	return e.IfReady.valid(where + "/if_ready")
+}
+
+// known finds a value that is none of those there are.
+func known[S ~string](where string, values OneOf, all []S) error {
+	for _, v := range values {
+		if !slices.Contains(all, S(v)) {
+			return fmt.Errorf("%s: %s is none; there are %v", where, quote(v), all)
+		}
 	}
 	return nil
+}
+
+// empty tells that nothing is expected, whatever members there are.
+func (e *Expect) empty() bool {
+	v := reflect.ValueOf(e).Elem()
+	for i := range v.NumField() {
+		switch f := v.Field(i); f.Kind() {
+		case reflect.Map, reflect.Slice:
+			if f.Len() > 0 {
+				return false
+			}
+		default:
+			if nested, ok := f.Interface().(*Expect); ok && nested != nil && nested.empty() {
+				continue
+			}
+			if !f.IsZero() {
+				return false
+			}
+		}
+	}
+	return true
 }
