@@ -181,7 +181,7 @@ func taken(err error) (ended bool, _ error) {
 }
 
 func wait(ctx context.Context, s *cardrun.Session) error {
-	if err := s.Wait(ctx); err != nil && !errors.Is(err, cardrun.ErrEnded) {
+	if err := s.Wait(ctx); err != nil {
 		return fmt.Errorf("wait for rounds: %w", err)
 	}
 	return nil
