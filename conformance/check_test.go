@@ -185,6 +185,39 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// A link to a folder stands for the folder, and its files are named by the link.
+func TestLoadLink(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "real", "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a.json", "sub/b.json"} {
+		if err := os.WriteFile(filepath.Join(dir, "real", name), []byte(`{"raw": "", "expect": {"outcome": "rejected"}}`), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("real", link); err != nil {
+		t.Skipf("SKIPPED, NOTHING IS PROVED: no links can be made here: %v", err)
+	}
+	for _, path := range []string{link, link + string(filepath.Separator)} {
+		var files []string
+		cases, err := conformance.Load(path)
+		for _, c := range cases {
+			files = append(files, c.File)
+		}
+		if want := []string{filepath.Join(link, "a.json"), filepath.Join(link, "sub", "b.json")}; err != nil || !slices.Equal(files, want) {
+			t.Errorf("%s: files %q, %v, want %q", path, files, err, want)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "real")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conformance.Load(link); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("a link to nothing: %v", err)
+	}
+}
+
 // The printed differences are short, and cut where the texts part.
 func TestPrint(t *testing.T) {
 	long := strings.Repeat("é", 500)

@@ -15,7 +15,7 @@ import (
 const maxFile = 4 << 20
 
 // Load reads the cases in files, and in all *.json files in and below folders, in the order given and by name within a
-// folder. It reads on after an error: cases are all that could be read, and err joins what was wrong with the others,
+// folder. A path may be a link to a folder; links to folders within one are not followed. It reads on after an error: cases are all that could be read, and err joins what was wrong with the others,
 // each naming its file.
 func Load(paths ...string) (cases []Case, err error) {
 	var errs []error
@@ -45,15 +45,22 @@ func expand(path string) ([]string, error) {
 	if !info.IsDir() {
 		return []string{path}, nil
 	}
+	// WalkDir does not follow a link, not even at its root. The files are named as the caller named the folder.
+	root, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, fmt.Errorf("read cases: %w", err)
+	}
 	var files []string
-	err = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if !d.IsDir() && strings.EqualFold(filepath.Ext(file), ".json") {
-			files = append(files, file)
+		if d.IsDir() || !strings.EqualFold(filepath.Ext(file), ".json") {
+			return nil
 		}
-		return nil
+		below, err := filepath.Rel(root, file)
+		files = append(files, filepath.Join(path, below))
+		return err
 	})
 	if err != nil {
 		return files, fmt.Errorf("read cases: %w", err)
