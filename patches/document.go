@@ -1,6 +1,10 @@
 package patches
 
-import "example.com/cardrun/sanitize"
+import (
+	"slices"
+
+	"example.com/cardrun/sanitize"
+)
 
 // Document is what a card shows: the tree of its elements, and the state of its controls as a browser would keep it beside
 // the markup. Make one with [New], change it with [Document.Stage] or [Document.Apply] (a round's batch) and with
@@ -130,6 +134,23 @@ func (d *Document) ElementText(id string) (string, bool) {
 		return "", false
 	}
 	return d.textContent(n), true
+}
+
+// Nodes gives a fresh deep copy of the tree as a browser's DOM holds it, but for the exceptions that [Document] names: with
+// the attributes as they were written and not the current state of the controls, and with elements that no HTML text can
+// say. [Document.HTML] is what to show; this is for comparing with a DOM.
+func (d *Document) Nodes() []*sanitize.Node {
+	nodes := d.export(0)
+	owned(nodes)
+	return nodes
+}
+
+// owned gives nodes attributes of their own, since those of the document are shared.
+func owned(nodes []*sanitize.Node) {
+	for _, n := range nodes {
+		n.Attr = slices.Clone(n.Attr)
+		owned(n.Children)
+	}
 }
 
 // export makes sanitize's nodes of what is below n, as it is in the tree.

@@ -58,3 +58,31 @@ func TestFindR24(t *testing.T) {
 		}
 	}
 }
+
+// Nodes is the tree as a DOM has it, where HTML writes another, and nobody's but the caller's.
+func TestNodesAreACopy(t *testing.T) {
+	h, _ := sanitize.Card(`<p id=p></p><input id=n value=1><table><tbody id=b></tbody></table>`)
+	d, err := New(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Apply(Batch{{OpHTML, "p", "<ul><li>x</li></ul>"}, {OpText, "b", "y"}, {OpValue, "n", "2"}}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `<p id="p"><ul><li>x</li></ul></p><input id="n" value="1"><table><tbody id="b">y</tbody></table>`
+	text := func() string {
+		var b []byte
+		for _, n := range d.Nodes() {
+			b = sanitize.AppendHTML(b, n)
+		}
+		return string(b)
+	}
+	if got := text(); got != want {
+		t.Errorf("got %s", got)
+	}
+	nodes := d.Nodes()
+	nodes[0].Attr[0].Value, nodes[1].Attr[1].Value, nodes[0].Children = "q", "3", nil
+	if got := text(); got != want {
+		t.Errorf("the document changed with the copy: %s", got)
+	}
+}
