@@ -1,0 +1,242 @@
+//go:build browser
+
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/debugger"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/go-json-experiment/json"
+)
+
+// chromium finds the browser: CARDRUN_CHROMIUM, or what distributions call it.
+func chromium() string {
+	for _, name := range []string{os.Getenv("CARDRUN_CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
+		if name == "" {
+			continue
+		}
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// A tab is one page of Chromium, a server for what it loads, and a watch over all that happens in it.
+type tab struct {
+	t      testing.TB
+	ctx    context.Context
+	server *httptest.Server
+
+	mu        sync.Mutex
+	pages     map[string][]byte // by path
+	incidents []string          // what must not happen, as it happened
+}
+
+// openTab starts the browser. No name is resolved in it but that of the test's own server.
+func openTab(t testing.TB) *tab {
+	t.Helper()
+	path := chromium()
+	if path == "" {
+		t.Skip("SKIPPED, NOTHING IS PROVED: there is no Chromium here; install it, or name it in CARDRUN_CHROMIUM")
+	}
+	b := &tab{t: t, pages: map[string][]byte{
+		"/":            []byte("<!DOCTYPE html><meta charset=utf-8><title>host</title><body>"),
+		"/blank":       []byte("<!DOCTYPE html><meta charset=utf-8>"),
+		"/favicon.ico": nil, // which the browser asks for by itself
+	}}
+	b.server = httptest.NewServer(b)
+	t.Cleanup(b.server.Close)
+
+	options := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.DisableGPU,
+		chromedp.WindowSize(1000, 800),
+	}
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // Chromium refuses to start as root otherwise
+	}
+	for _, flag := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync", "disable-extensions",
+		"disable-default-apps", "disable-dev-shm-usage", "disable-background-timer-throttling", "disable-renderer-backgrounding", "mute-audio"} {
+		options = append(options, chromedp.Flag(flag, true))
+	}
+	options = append(options, chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"))
+	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(stop)
+	ctx, closeTab := chromedp.NewContext(ctx, chromedp.WithListener(b.watch))
+	t.Cleanup(closeTab)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Logf("close browser: %v", err)
+		}
+	})
+	b.ctx = ctx
+	script, err := os.ReadFile("testdata/browser.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := chromedp.Do(ctx); err != nil { // the browser lives as long as the context of its first call
+		t.Fatalf("start %s: %v", path, err)
+	}
+	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		for _, enable := range []func() error{
+			func() error { return command(ctx, target, network.Enable, network.EnableParams{}) },
+			func() error { return command(ctx, target, debugger.Enable, debugger.EnableParams{}) },
+			func() error {
+				return command(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: string(script)})
+			},
+		} {
+			if err := enable(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	b.visit("/")
+	return b
+}
+
+func command[P, R any](ctx context.Context, s cdp.Session, c cdp.Command[P, R], params P) error {
+	_, err := cdp.Call(ctx, s, c, params)
+	return err
+}
+
+// ServeHTTP serves the pages there are. A request for anything else is an incident, whoever made it.
+func (b *tab) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	b.mu.Lock()
+	body, ok := b.pages[r.URL.Path]
+	b.mu.Unlock()
+	if !ok || r.Method != http.MethodGet || r.URL.RawQuery != "" {
+		b.incident("the server was asked for " + r.Method + " " + r.URL.String())
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(body) // a page that went away asks for nothing more
+}
+
+func (b *tab) incident(what string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.incidents = append(b.incidents, what)
+}
+
+// watch notes what a card must not bring about: dialogs, messages, scripts, requests, windows, downloads.
+func (b *tab) watch(event any) {
+	switch e := event.(type) {
+	case *page.EventJavascriptDialogOpening:
+		b.incident("dialog: " + e.Message)
+		go func() { // an open dialog stands in the way of everything else
+			b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+				return command(ctx, t, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: false})
+			}))
+		}()
+	case *page.EventWindowOpen:
+		b.incident("window: " + e.URL)
+	case *page.EventFileChooserOpened:
+		b.incident("file chooser")
+	case *runtime.EventConsoleAPICalled:
+		b.incident("console call")
+	case *runtime.EventExceptionThrown:
+		b.incident("exception: " + e.ExceptionDetails.Text)
+	case *log.EventEntryAdded:
+		// Chromium warns where it takes a value that is no number out of a number input.
+		if !strings.HasPrefix(e.Entry.Text, "The specified value ") {
+			b.incident("log: " + string(e.Entry.Level) + ": " + e.Entry.Text)
+		}
+	case *debugger.EventScriptParsed:
+		// Scripts of the tests have no address, or the name that the harness gives itself.
+		if e.URL != "" && e.URL != "harness.js" {
+			b.incident("script of " + e.URL)
+		}
+	case *network.EventRequestWillBeSent:
+		path, own := strings.CutPrefix(e.Request.URL, b.server.URL)
+		b.mu.Lock()
+		_, known := b.pages[path]
+		b.mu.Unlock()
+		if !own || !known {
+			b.incident("request for " + e.Request.URL)
+		}
+	case *network.EventWebSocketCreated:
+		b.incident("web socket to " + e.URL)
+	case *network.EventWebTransportCreated:
+		b.incident("web transport to " + e.URL)
+	}
+}
+
+// takeIncidents gives what happened since it was asked last.
+func (b *tab) takeIncidents() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list := b.incidents
+	b.incidents = nil
+	return list
+}
+
+// put makes a page that can be loaded, and gives its address.
+func (b *tab) put(path string, body []byte) (url string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pages[path] = body
+	return b.server.URL + path
+}
+
+func (b *tab) drop(path string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.pages, path)
+}
+
+// do performs an action. Whatever the browser cannot do in half a minute it will not do.
+func (b *tab) do(a chromedp.Action[chromedp.Void]) {
+	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	defer cancel()
+	if err := chromedp.Do(ctx, a); err != nil {
+		panic(fmt.Sprintf("browser: %v", err))
+	}
+}
+
+func (b *tab) visit(path string) { b.do(chromedp.Navigate(b.server.URL + path)) }
+
+// ask calls a function of the harness with arguments and reads its answer, which may be a promise, into out.
+func (b *tab) ask(out any, function string, args ...any) {
+	list := make([]string, len(args))
+	for i, a := range args {
+		text, err := json.Marshal(a)
+		if err != nil {
+			panic(err)
+		}
+		list[i] = string(text)
+	}
+	b.eval(out, function+"("+strings.Join(list, ", ")+")")
+}
+
+func (b *tab) eval(out any, expression string) {
+	ctx, cancel := context.WithTimeout(b.ctx, 60*time.Second)
+	defer cancel()
+	answer, err := chromedp.Run(ctx, chromedp.Evaluate[[]byte](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		panic(fmt.Sprintf("browser: %.200s: %v", expression, err))
+	}
+	if out == nil {
+		return
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		panic(fmt.Sprintf("browser: %.200s: %v in %.200s", expression, err, answer))
+	}
+}

@@ -1,0 +1,236 @@
+// What the browser tests put into every document before anything else of it is there. It notes whether anything of the
+// document ran, and says what the document is, in a form that the tests make of their own trees too.
+(() => {
+  'use strict';
+  const svgNS = 'http://www.w3.org/2000/svg', htmlNS = 'http://www.w3.org/1999/xhtml', mathNS = 'http://www.w3.org/1998/Math/MathML';
+  const ran = [], violations = [];
+  // The payload of every attack of the corpus calls this.
+  Object.defineProperty(window, 'canary', {value: () => { ran.push('canary'); }});
+  const note = () => document.addEventListener('securitypolicyviolation', e => {
+    violations.push(e.effectiveDirective + ' ' + e.blockedURI + ' ' + e.sample);
+  });
+  note();
+
+  const isVoid = e => e.namespaceURI === htmlNS && /^(br|hr|wbr|col|input)$/.test(e.localName);
+  const isControl = e => e.namespaceURI === htmlNS && /^(input|select|textarea|button)$/.test(e.localName);
+
+  // fate is the rule of what a document keeps of a node that a DOM can hold where no HTML text can; it is the list of the
+  // differences that are meant, and used notes which of them mattered.
+  function fate(parent, n, used) {
+    const element = n.nodeType === 1;
+    const not = (what, why) => { used.add(why); return what; };
+    if (parent.namespaceURI === svgNS) {
+      if (!element || n.namespaceURI === svgNS && !/^(title|desc)$/.test(parent.localName)) return 'keep';
+      return not(isControl(n) ? 'drop' : 'unwrap', 'svg');
+    }
+    if (parent.namespaceURI !== htmlNS) return 'keep';
+    switch (parent.localName) {
+    case 'textarea': return element ? not('drop', 'textarea') : 'keep';
+    case 'option': return element ? not('unwrap', 'select') : 'keep';
+    case 'select': case 'optgroup':
+      if (!element || n.localName === 'option' || parent.localName === 'select' && /^(optgroup|hr)$/.test(n.localName)) return 'keep';
+      return not(isControl(n) ? 'drop' : 'unwrap', 'select');
+    }
+    return isVoid(parent) ? not('drop', 'void') : 'keep';
+  }
+
+  // tree writes what is below parent, a line a node; texts that touch are one.
+  function tree(root, used) {
+    const lines = [];
+    let text = '';
+    const flush = depth => {
+      if (text !== '') {
+        if (text.includes('\0')) { used.add('nul'); text = text.replaceAll('\0', '\ufffd'); }
+        lines.push(' '.repeat(depth) + JSON.stringify(text));
+      }
+      text = '';
+    };
+    const space = e => e.namespaceURI === htmlNS ? '' : e.namespaceURI === svgNS ? 'svg ' : e.namespaceURI === mathNS ? 'math ' : e.namespaceURI + ' ';
+    const below = (parent, as, depth) => {
+      for (const n of parent.childNodes) {
+        switch (n.nodeType) {
+        case 1: {
+          const what = fate(as, n, used);
+          if (what === 'drop') break;
+          if (what === 'unwrap') { below(n, as, depth); break; }
+          flush(depth);
+          let line = ' '.repeat(depth) + '<' + space(n) + n.localName;
+          for (const a of n.attributes) {
+            line += ' ' + (a.namespaceURI ? a.namespaceURI + ':' : '') + a.localName + '=' + JSON.stringify(a.value);
+          }
+          lines.push(line + '>');
+          below(n, n, depth + 1);
+          flush(depth + 1);
+          if (n.localName === 'template') lines.push('content of a template');
+          break;
+        }
+        case 3:
+          if (n.data !== '' && fate(as, n, used) === 'keep') text += n.data;
+          break;
+        default:
+          flush(depth);
+          lines.push(' '.repeat(depth) + 'node of type ' + n.nodeType);
+        }
+      }
+    };
+    below(root, root, 0);
+    flush(0);
+    return lines.join('\n');
+  }
+
+  const plain = s => s.replaceAll('\0', '\ufffd');
+
+  function controls(root) {
+    const list = [];
+    for (const e of root.querySelectorAll('input,select,textarea,button')) {
+      if (e.namespaceURI !== htmlNS || !e.hasAttribute('id')) continue;
+      const type = e.localName === 'input' ? e.type : e.localName;
+      list.push({id: e.id, type, value: plain(e.value), checked: (type === 'checkbox' || type === 'radio') && e.checked, disabled: e.matches(':disabled')});
+    }
+    return list;
+  }
+
+  function texts(root) {
+    const map = {};
+    for (const e of root.querySelectorAll('[id]')) if (!(e.id in map)) map[e.id] = plain(e.textContent);
+    return map;
+  }
+
+  function state(root) {
+    const used = new Set();
+    const t = tree(root, used);
+    return {tree: t, controls: controls(root), texts: texts(root), used: [...used].sort()};
+  }
+
+  // report says what a loaded page is: the card in it, and all that is around the card.
+  function report() {
+    const card = document.querySelector('.cardrun-card');
+    const r = {...state(card), html: card.innerHTML, ran: [...ran], violations: [...violations]};
+    const around = document.documentElement.cloneNode(true);
+    const hole = around.querySelector('.cardrun-card');
+    hole.replaceChildren();
+    for (const s of around.querySelectorAll('style,meta[http-equiv]')) s.remove();
+    r.around = around.outerHTML;
+    return r;
+  }
+
+  // load loads pages side by side and gives a report of each, some time after the last was there.
+  async function load(urls) {
+    const frames = urls.map(url => {
+      const f = document.createElement('iframe');
+      f.style.width = '600px';
+      f.style.height = '400px';
+      const there = new Promise(done => f.addEventListener('load', done, {once: true}));
+      f.src = url;
+      document.body.append(f);
+      return {f, there};
+    });
+    await Promise.all(frames.map(f => f.there));
+    await new Promise(done => setTimeout(done, 20));
+    const reports = frames.map(({f}, i) => f.contentWindow.location.href === urls[i] ? f.contentWindow.harness.report()
+      : {ran: ['navigated to ' + f.contentWindow.location.href]});
+    for (const {f} of frames) f.remove();
+    return reports;
+  }
+
+  // write is what load does, for the texts of pages rather than addresses: a fifth of the time. The parser is the same, and
+  // so is what a page may do; only the policy, once there, stays for all pages that a frame shows.
+  let blank = [];
+  async function write(pages) {
+    while (blank.length < pages.length) {
+      const f = document.createElement('iframe');
+      f.style.width = '600px';
+      f.style.height = '400px';
+      const there = new Promise(done => f.addEventListener('load', done, {once: true}));
+      f.src = '/blank';
+      document.body.append(f);
+      await there;
+      await new Promise(done => setTimeout(done, 0)); // a document opened within its own load event has no other
+      blank.push(f);
+    }
+    const loading = pages.map((page, i) => blank[i].contentWindow.harness.rewrite(page));
+    await Promise.all(loading);
+    await new Promise(done => setTimeout(done, 20));
+    return pages.map((_, i) => blank[i].contentWindow.location.href === location.href ? blank[i].contentWindow.harness.report()
+      : {ran: ['navigated to ' + blank[i].contentWindow.location.href]});
+  }
+
+  async function rewrite(page) {
+    ran.length = violations.length = 0;
+    document.open();
+    note();
+    const there = new Promise(done => window.addEventListener('load', done, {once: true}));
+    document.write(page);
+    document.close();
+    await there;
+  }
+
+  // A live card: batches applied as a page would apply them.
+  let live;
+
+  // parse reads html as body content, in a document without scripting.
+  function parse(html) {
+    const body = document.implementation.createHTMLDocument('').body;
+    body.innerHTML = html;
+    return [...body.childNodes];
+  }
+
+  function open(html) {
+    live = document.querySelector('.cardrun-card');
+    live.replaceChildren(...parse(html));
+    return state(live);
+  }
+
+  const find = id => live.querySelector('#' + CSS.escape(id));
+
+  // edit is what a user's own input does (D34).
+  function edit({id, type, value, checked}) {
+    const e = find(id);
+    if (!e || !isControl(e) || e.localName === 'button' || e.matches(':disabled')) return;
+    if (e.type === 'checkbox' || e.type === 'radio') {
+      if (type === 'click' && checked === undefined) checked = e.type === 'radio' || !e.checked;
+      if (checked === undefined || e.type === 'radio' && !checked) return;
+      e.checked = checked;
+      return;
+    }
+    if (value === undefined) return;
+    if (e.localName === 'select') {
+      const o = [...e.options].find(o => o.value === value && !o.disabled && !(o.parentNode.localName === 'optgroup' && o.parentNode.disabled));
+      // What is no option's value comes from no user; it selects nothing, as a script's would (D34).
+      if (o) e.selectedIndex = o.index;
+      else if (![...e.options].some(o => o.value === value)) e.selectedIndex = -1;
+      return;
+    }
+    if (e.readOnly && e.type !== 'range') return;
+    if (e.type === 'text' || e.localName === 'textarea') {
+      let most = e.maxLength >= 0 ? Math.min(e.maxLength, 2048) : 2048;
+      const was = e.value.length;
+      if (e.localName === 'textarea') value = value.replace(/\r\n?/g, '\n');
+      else value = value.replace(/[\r\n]/g, '');
+      if (value.length > most && value.length > was) {
+        value = value.slice(0, most);
+        if (/[\ud800-\udbff]$/.test(value)) value = value.slice(0, -1);
+      }
+    }
+    e.value = value;
+  }
+
+  function apply(patches) {
+    for (const {op, id, value} of patches) {
+      const e = find(id);
+      switch (op) {
+      case 'text': e.textContent = value; break;
+      case 'html': e.replaceChildren(...parse(value)); break;
+      case 'value': e.value = value; break;
+      }
+    }
+    return state(live);
+  }
+
+  const seen = () => ({ran: [...ran], violations: [...violations]});
+
+  Object.defineProperty(window, 'harness', {value: {
+    report, load, write, rewrite, open, apply, seen, state: () => state(live), edit: list => { list.forEach(edit); return state(live); },
+  }});
+})();
+//# sourceURL=harness.js
