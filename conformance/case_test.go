@@ -22,7 +22,7 @@ func TestParseErrors(t *testing.T) {
 		"\ufeff{}":                "the text begins with a byte order mark; save it as UTF-8 without one",
 
 		// Faults of syntax have a place in the file, all others the way to the member.
-		`{"card": {}`:                          "line 1, column 12: the text ends too early",
+		`{"card": {}`:                          "x.json: column 12: the text ends too early",
 		"{\"card\": {},\n  \"expect\" {}}":     "line 2, column 12: invalid character '{'",
 		"{\"card\": {}, \"name\": \"a\nb\"}":   `line 1, column 24: invalid character '\n' in string`,
 		`{"card": {}, "card": {}}`:             "card: there twice",

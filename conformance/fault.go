@@ -39,6 +39,9 @@ func Fault(where string, text []byte, err error) error {
 			cause = errors.New("the text ends too early")
 		}
 		line, column := limits.Position(string(text), int(syntactic.ByteOffset))
+		if !bytes.ContainsAny(text, "\r\n") {
+			return at(where, fmt.Errorf("column %d: %w", column, cause)) // the caller has a number for its only line
+		}
 		return at(where, fmt.Errorf("line %d, column %d: %w", line, column, cause))
 	}
 	semantic := (*json.SemanticError)(nil)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"example.com/cardrun"
 	"example.com/cardrun/conformance"
@@ -33,13 +32,17 @@ func (c *conformCmd) Run(e *env) error {
 	if c.Workers < 0 {
 		return fmt.Errorf("--workers: %d; give 1 or more", c.Workers)
 	}
-	cases, err := conformance.Load(c.Paths...)
+	var unread error
+	cases, err := await(e.ctx, func() (cases []conformance.Case, _ error) {
+		cases, unread = conformance.Load(c.Paths...)
+		return cases, nil
+	})
 	if err != nil {
-		for line := range strings.SplitSeq(err.Error(), "\n") {
-			fmt.Fprintf(e.stderr, "cardrun: %s\n", lineSafe(line))
-		}
+		return err
 	}
-	unread := err != nil
+	for _, err := range each(unread) {
+		fmt.Fprintf(e.stderr, "cardrun: %s\n", lineSafe(err.Error()))
+	}
 	options := e.options
 	options.Workers = c.Workers
 	r, err := cardrun.New(e.ctx, options)
@@ -60,10 +63,18 @@ func (c *conformCmd) Run(e *env) error {
 	}
 	_, failed := results.Count()
 	switch {
-	case unread:
+	case unread != nil:
 		return errSilent
 	case failed > 0:
 		return errNo
+	}
+	return nil
+}
+
+// each gives the errors that were joined to one.
+func each(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -8,43 +9,50 @@ import (
 	"example.com/cardrun"
 )
 
-// readCard reads and decodes the card in a file; "-" is standard input. It reads no more than shows that the text is too
-// long, so that an endless file costs nothing.
+// readCard reads and decodes the card in a file; "-" is standard input. What is too long for a card is read no further than
+// shows it, and rejected.
 func (e *env) readCard(file string) (cardrun.Card, error) {
-	type text struct {
-		data []byte
-		err  error
+	data, err := e.read(file, cardrun.MaxJSON)
+	if err != nil {
+		return cardrun.Card{}, fmt.Errorf("read card: %w", err)
 	}
-	read := make(chan text, 1)
-	// Reading can block for ever, on a terminal or a pipe, and then an interrupt has to end the program all the same.
-	go func() {
-		data, err := e.readFile(file)
-		read <- text{data, err}
-	}()
-	select {
-	case t := <-read:
-		if t.err != nil {
-			return cardrun.Card{}, t.err
-		}
-		return cardrun.Decode(t.data), nil
-	case <-e.ctx.Done():
-		return cardrun.Card{}, fmt.Errorf("read card %s: %w", file, e.ctx.Err())
-	}
+	return cardrun.Decode(data), nil
 }
 
-func (e *env) readFile(file string) ([]byte, error) {
-	in := e.stdin
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, fmt.Errorf("read card: %w", err)
+// read reads a file; "-" is standard input. It gives no more than limit+1 bytes, which show that the file has more than
+// limit, so that an endless file costs nothing.
+func (e *env) read(file string, limit int) ([]byte, error) {
+	return await(e.ctx, func() ([]byte, error) {
+		in := e.stdin
+		if file != "-" {
+			f, err := os.Open(file)
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close()
+			in = f
 		}
-		defer f.Close()
-		in = f
+		return io.ReadAll(io.LimitReader(in, int64(limit)+1))
+	})
+}
+
+// await does something that can block for ever, such as reading a terminal or a pipe, where an interrupt has to end the
+// program all the same: then what is under way is left to itself.
+func await[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
 	}
-	data, err := io.ReadAll(io.LimitReader(in, cardrun.MaxJSON+1))
-	if err != nil {
-		return nil, fmt.Errorf("read card: %w", err)
+	done := make(chan result, 1)
+	go func() {
+		value, err := do()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
 	}
-	return data, nil
 }

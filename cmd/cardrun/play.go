@@ -1,22 +1,16 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
-	"github.com/go-json-experiment/json"
 
 	"example.com/cardrun"
 	"example.com/cardrun/conformance"
-	"example.com/cardrun/limits"
 )
 
 type playCmd struct {
@@ -219,66 +213,4 @@ func controlType(s *cardrun.Snapshot, id string) (string, error) {
 		return "", fmt.Errorf("the card has no control with the id %q now, nor any other", id)
 	}
 	return "", fmt.Errorf("the card has no control with the id %q now; it has %s", id, strings.Join(ids, ", "))
-}
-
-// The most that is read of a file of events, and of one of its lines: an id, a type and a value of 2,048 characters in
-// their longest spelling.
-const (
-	maxEvents    = 16 << 20
-	maxEventLine = 32 << 10
-)
-
-// readMoves reads events, one JSON object a line; empty lines are passed over.
-func readMoves(e *env, file string) ([]move, error) {
-	in := e.stdin
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, fmt.Errorf("read events: %w", err)
-		}
-		defer f.Close()
-		in = f
-	}
-	var moves []move
-	lines := bufio.NewScanner(io.LimitReader(in, maxEvents))
-	lines.Buffer(nil, maxEventLine)
-	n, size := 0, 0
-	for lines.Scan() {
-		n++
-		size += len(lines.Bytes()) + 1
-		text := bytes.TrimSpace(lines.Bytes())
-		if len(text) == 0 {
-			continue
-		}
-		name := fmt.Sprintf("%s:%d", file, n)
-		event, err := readEvent(text)
-		if err != nil {
-			return nil, fmt.Errorf("read events: %s: %w", name, err)
-		}
-		moves = append(moves, move{name, func(*cardrun.Snapshot) ([]cardrun.Event, error) { return []cardrun.Event{event}, nil }})
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read events: %s:%d: %w", file, n+1, err)
-	}
-	if size >= maxEvents {
-		return nil, fmt.Errorf("read events: %s has more than %d bytes; use several files", file, maxEvents)
-	}
-	return moves, nil
-}
-
-// readEvent reads one event strictly: no other members, no other types.
-func readEvent(text []byte) (cardrun.Event, error) {
-	var e cardrun.Event
-	if err := json.Unmarshal(text, &e, json.RejectUnknownMembers(true)); err != nil {
-		return e, err
-	}
-	switch {
-	case e.Type != "input" && e.Type != "change" && e.Type != "click":
-		return e, fmt.Errorf("type is %.40q; use input, change or click", e.Type)
-	case !limits.ValidID(e.ID):
-		return e, fmt.Errorf("id is %.80q; an id is a letter, then letters, digits, _ or -, at most %d characters", e.ID, limits.IDLength)
-	case e.Value != nil && limits.Length(*e.Value) > limits.Value:
-		return e, fmt.Errorf("value has %d characters; the limit is %d", limits.Length(*e.Value), limits.Value)
-	}
-	return e, nil
 }
