@@ -48,7 +48,7 @@ func (c *checkCmd) Run(e *env) error {
 			return e.ctx.Err()
 		}
 		if err != nil {
-			fmt.Fprintf(e.stderr, "cardrun: %s\n", lineSafe(err.Error()))
+			fmt.Fprintf(e.stderr, "cardrun: %s\n", message(err))
 			verdict = errSilent
 			continue
 		}

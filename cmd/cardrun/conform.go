@@ -41,7 +41,7 @@ func (c *conformCmd) Run(e *env) error {
 		return err
 	}
 	for _, err := range each(unread) {
-		fmt.Fprintf(e.stderr, "cardrun: %s\n", lineSafe(err.Error()))
+		fmt.Fprintf(e.stderr, "cardrun: %s\n", message(err))
 	}
 	options := e.options
 	options.Workers = c.Workers

@@ -38,7 +38,7 @@ func readMoves(e *env, file string) ([]move, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read events: %s: %w", name, err)
 		}
-		moves = append(moves, move{name, func(*cardrun.Snapshot) ([]cardrun.Event, error) { return []cardrun.Event{event}, nil }})
+		moves = append(moves, move{name, func(s *cardrun.Snapshot) ([]cardrun.Event, error) { return send(s, event) }})
 	}
 	return moves, nil
 }
@@ -56,4 +56,43 @@ func readEvent(line []byte) (cardrun.Event, error) {
 		return e, conformance.Fault("", line, err)
 	}
 	return e, e.Check()
+}
+
+// remark says of an event what whoever sent it may not expect; mostly nothing. before is what the card showed then.
+//
+// A full queue (R74) is not among the reasons for which an event is ignored: each is sent to a session at rest, and even
+// the three of a click find room.
+func remark(before *cardrun.Snapshot, event cardrun.Event, report cardrun.Report) string {
+	c, isControl := control(before.Controls, event.ID)
+	if report.Ignored > 0 {
+		there, err := shows(before, event.ID)
+		switch {
+		case len(report.Rounds) > 0 || err == nil && !there:
+			// Its own round took the element away, or the one of the event before (D13).
+			return fmt.Sprintf("%s vanished; what was left of its events is dropped", event.ID)
+		case isControl && c.Disabled:
+			return fmt.Sprintf("ignored; a user could not do that now: %s is disabled", event.ID)
+		case event.Type != "click" && (!isControl || c.Type == "button"):
+			return fmt.Sprintf("ignored; a user could not do that now: %s has no value to enter", event.ID)
+		case c.Type == "select":
+			return "ignored; a user could not do that now: that option is disabled"
+		case event.Type != "click":
+			return fmt.Sprintf("ignored; a user could not do that now: %s is read-only", event.ID)
+		}
+		return "ignored; a user could not do that now" // an element in something disabled
+	}
+	if c.Type != "select" || event.Value == nil {
+		return ""
+	}
+	// What was entered is in the event that the card saw. A card that saw none has left it as it is.
+	entered := event.Value
+	if len(report.Rounds) > 0 {
+		entered = report.Rounds[0].Event.Value
+	} else if now, ok := control(report.Controls, event.ID); ok {
+		entered = &now.Value
+	}
+	if entered == nil || *entered == *event.Value {
+		return ""
+	}
+	return fmt.Sprintf("no option of %s has the value %q; nothing was selected", event.ID, brief(*event.Value))
 }

@@ -97,7 +97,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return exitYes
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "cardrun: %s; try cardrun --help\n", terminalSafe(err.Error()))
+		fmt.Fprintf(stderr, "cardrun: %s; try cardrun --help\n", message(err))
 		return exitMisuse
 	}
 	e := &env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr,
@@ -113,7 +113,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case errors.Is(err, errSilent):
 		return exitMisuse
 	default:
-		fmt.Fprintf(stderr, "cardrun: %s\n", terminalSafe(err.Error()))
+		fmt.Fprintf(stderr, "cardrun: %s\n", message(err))
 		return exitMisuse
 	}
 }

@@ -232,6 +232,52 @@ func TestTerminalSafe(t *testing.T) {
 	}
 }
 
+// Whatever is given on the command line or in a file, the message about it is short, on one line, and says what is wrong.
+func TestMessagesAreShort(t *testing.T) {
+	long := strings.Repeat("é\n", 1500)
+	card := filepath.Join(t.TempDir(), "card.json")
+	if err := os.WriteFile(card, []byte(`{"title": "T", "summary": "S", "html": "<input id=\"x\"><select id=\"s\"></select>", "css": "", "javascript": ""}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	events := filepath.Join(t.TempDir(), "events.jsonl")
+	for _, c := range []struct {
+		status int
+		stdin  string
+		args   []string
+		want   string
+	}{
+		{2, "", []string{"play", card, "--set", "x=" + long}, "the value of x has 3000 characters; the limit is 2048"},
+		{2, "", []string{"play", card, "--set", long + "=1"}, "the card has no control with the id"},
+		{2, "", []string{"play", card, "--set", long}, "write ID=VALUE"},
+		{2, "", []string{"play", card, "--toggle", long}, "the card has no control with the id"},
+		{2, "", []string{"play", card, "--click", long}, "the card shows no element with the id"},
+		{0, "", []string{"play", card, "--set", "s=" + long[:3000]}, "no option of s has the value"},
+		{2, `{"` + strings.Repeat("m", 3000) + `": 1}`, []string{"play", card, "--events", "-"}, "unknown member"},
+		{2, `{"id": "` + strings.Repeat("i", 3000) + `", "type": "click"}`, []string{"play", card, "--events", "-"}, "an id is a letter"},
+		{2, `{"id": "x", "type": "` + strings.Repeat("t", 3000) + `"}`, []string{"play", card, "--events", "-"}, "use input, change or click"},
+		{2, "", []string{"play", card, "--events", events + long}, "read events: open "},
+		{2, "", []string{"render", long}, "read card: open "},
+		{2, "", []string{"check", long}, "read card: open "},
+		{2, "", []string{"conform", long}, "read cases: stat "},
+		{2, "", []string{"render", card, "--format", long}, "--format must be one of"},
+		{2, "", []string{"render", card, "--seed", long}, "--seed"},
+		{2, "", []string{"render", card, "--now", long}, "--now"},
+		{2, "", []string{"render", card, "--" + long}, "unknown flag"},
+		{2, "", []string{"render", card, long}, "unexpected argument"},
+		{2, "", []string{long}, "unexpected argument"},
+	} {
+		var stdout, stderr strings.Builder
+		status := run(append([]string{"--no-cache"}, c.args...), strings.NewReader(c.stdin), &stdout, &stderr)
+		got := stderr.String()
+		if status != c.status || !strings.HasPrefix(got, "cardrun: ") || !strings.Contains(got, c.want) {
+			t.Errorf("%.40q: exit status %d, %.700q, want %q in it", c.args, status, got, c.want)
+		}
+		if len(got) > 1200 || strings.Count(got, "\n") != 1 || !strings.HasSuffix(got, "\n") {
+			t.Errorf("%.40q: %d bytes, %d lines: %.700q", c.args, len(got), strings.Count(got, "\n"), got)
+		}
+	}
+}
+
 // jsonSafe changes no value, and leaves no character that a terminal acts on.
 func FuzzJSONSafe(f *testing.F) {
 	f.Add("\u009b\u202e\x7f\U000e0041\u2028 plain <é> \x00\n")

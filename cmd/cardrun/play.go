@@ -11,6 +11,7 @@ import (
 
 	"example.com/cardrun"
 	"example.com/cardrun/conformance"
+	"example.com/cardrun/patches"
 )
 
 type playCmd struct {
@@ -26,7 +27,7 @@ type playCmd struct {
 func (*playCmd) Help() string {
 	return `Opens a session, does what --events, --set, --toggle and --click say, in the order given, each after the rounds before have ended, and prints what render prints: the state at the end, and in json every round.
 
-Each does what a browser would: --set gives the event input with the new value and, when its round has ended, change with what the control holds then. --toggle gives one click, from which the session makes click, input and change; a radio that is checked stays so and gives click alone. Events that nothing handles cause no round. What a user could not have done, such as typing into a disabled control, changes nothing and is noted on standard error.
+Each does what a browser would: --set gives the event input with the new value and, when its round has ended, change with what the control holds then. --toggle gives one click, from which the session makes click, input and change; a radio that is checked stays so and gives click alone. Events that nothing handles cause no round. Noted on standard error are: what a user could not have done, such as typing into a disabled control, which changes nothing; an element that vanished before all of its events were handled; a value that no option of a select has, after which nothing is selected.
 
 When the activation has ended, what is left to do is dropped.
 
@@ -101,8 +102,8 @@ func (c *playCmd) Run(e *env) error {
 
 // play makes the moves until the activation ends.
 func play(e *env, session *cardrun.Session, moves []move) (*cardrun.Snapshot, error) {
+	s := session.Snapshot()
 	for _, m := range moves {
-		s := session.Snapshot()
 		if s.Outcome != cardrun.Ready {
 			break
 		}
@@ -118,13 +119,18 @@ func play(e *env, session *cardrun.Session, moves []move) (*cardrun.Snapshot, er
 			if err != nil {
 				return nil, fmt.Errorf("%s: send event: %w", m.name, err)
 			}
+			before := s
+			s = session.Snapshot()
+			note := remark(before, event, report)
+			if note != "" {
+				fmt.Fprintf(e.stderr, "cardrun: %s: %s\n", lineSafe(m.name), lineSafe(note))
+			}
 			if report.Ignored > 0 {
-				fmt.Fprintf(e.stderr, "cardrun: %s: ignored; a user could not do that now\n", lineSafe(m.name))
 				break
 			}
 		}
 	}
-	return session.Snapshot(), nil
+	return s, nil
 }
 
 // moves gives what is to be done, in the order of the command line. Files are read whole before anything runs.
@@ -132,11 +138,16 @@ func (c *playCmd) moves(e *env) ([]move, error) {
 	all := slices.Concat(c.Events, c.Set, c.Toggle, c.Click)
 	slices.SortFunc(all, func(a, b turn) int { return a.place - b.place })
 	var moves []move
+	consumed := false // standard input
 	for _, t := range all {
 		if t.flag == "events" {
-			if t.arg == "-" && c.Card == "-" {
+			switch {
+			case t.arg == "-" && c.Card == "-":
 				return nil, errors.New("--events -: standard input already is the card")
+			case t.arg == "-" && consumed:
+				return nil, errors.New("--events -: standard input has been read by the --events - before")
 			}
+			consumed = consumed || t.arg == "-"
 			more, err := readMoves(e, t.arg)
 			if err != nil {
 				return nil, err
@@ -144,7 +155,7 @@ func (c *playCmd) moves(e *env) ([]move, error) {
 			moves = append(moves, more...)
 			continue
 		}
-		m := move{name: "--" + t.flag + " " + t.arg}
+		m := move{name: "--" + t.flag + " " + brief(t.arg)}
 		switch t.flag {
 		case "set":
 			id, value, ok := strings.Cut(t.arg, "=")
@@ -155,7 +166,9 @@ func (c *playCmd) moves(e *env) ([]move, error) {
 		case "toggle":
 			m.events = func(s *cardrun.Snapshot) ([]cardrun.Event, error) { return toggle(s, t.arg) }
 		case "click":
-			m.events = func(s *cardrun.Snapshot) ([]cardrun.Event, error) { return click(s, t.arg) }
+			m.events = func(s *cardrun.Snapshot) ([]cardrun.Event, error) {
+				return send(s, cardrun.Event{ID: t.arg, Type: "click"})
+			}
 		}
 		moves = append(moves, m)
 	}
@@ -188,29 +201,52 @@ func toggle(s *cardrun.Snapshot, id string) ([]cardrun.Event, error) {
 	return []cardrun.Event{{ID: id, Type: "click"}}, nil
 }
 
-// click is for any element, not for controls alone (D11).
-func click(s *cardrun.Snapshot, id string) ([]cardrun.Event, error) {
-	page, err := conformance.ParsePage(s.Display.HTML)
+// send is an event for any element that the card shows now: a click is not for controls alone (D11).
+func send(s *cardrun.Snapshot, event cardrun.Event) ([]cardrun.Event, error) {
+	there, err := shows(s, event.ID)
 	if err != nil {
 		return nil, err
 	}
-	if !page.Has(id) {
-		return nil, fmt.Errorf("the card shows no element with the id %q now", id)
+	if !there {
+		return nil, fmt.Errorf("the card shows no element with the id %q now", brief(event.ID))
 	}
-	return []cardrun.Event{{ID: id, Type: "click"}}, nil
+	return []cardrun.Event{event}, nil
+}
+
+// shows tells whether the card shows an element with that id. Controls are found without reading the html.
+func shows(s *cardrun.Snapshot, id string) (bool, error) {
+	if _, ok := control(s.Controls, id); ok {
+		return true, nil
+	}
+	page, err := conformance.ParsePage(s.Display.HTML)
+	if err != nil {
+		return false, err
+	}
+	return page.Has(id), nil
+}
+
+func control(all []patches.Control, id string) (patches.Control, bool) {
+	if i := slices.IndexFunc(all, func(c patches.Control) bool { return c.ID == id }); i >= 0 {
+		return all[i], true
+	}
+	return patches.Control{}, false
 }
 
 // controlType gives the type of a control that the card shows now. The error names those there are.
 func controlType(s *cardrun.Snapshot, id string) (string, error) {
+	if c, ok := control(s.Controls, id); ok {
+		return c.Type, nil
+	}
+	const most = 16
 	var ids []string
-	for _, c := range s.Controls {
-		if c.ID == id {
-			return c.Type, nil
-		}
+	for _, c := range s.Controls[:min(len(s.Controls), most)] {
 		ids = append(ids, c.ID)
 	}
-	if len(ids) == 0 {
-		return "", fmt.Errorf("the card has no control with the id %q now, nor any other", id)
+	switch n := len(s.Controls); {
+	case n == 0:
+		return "", fmt.Errorf("the card has no control with the id %q now, nor any other", brief(id))
+	case n > most:
+		ids = append(ids, fmt.Sprintf("and %d more", n-most))
 	}
-	return "", fmt.Errorf("the card has no control with the id %q now; it has %s", id, strings.Join(ids, ", "))
+	return "", fmt.Errorf("the card has no control with the id %q now; it has %s", brief(id), strings.Join(ids, ", "))
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"example.com/cardrun/limits"
 )
 
 // A card's text may end up on a terminal. There, control characters move the cursor, change colours or type answers, and
@@ -24,6 +26,26 @@ func lineSafe(s string) string {
 		s = strings.NewReplacer("\r\n", " ↵ ", "\n", " ↵ ", "\r", " ↵ ", "\t", " ").Replace(s)
 	}
 	return escape(s, "")
+}
+
+// brief is the beginning of what somebody gave, for a message about it.
+func brief(s string) string {
+	const most = 80
+	if cut := limits.Cut(s, most); len(cut) < len(s) {
+		return cut + "…"
+	}
+	return s
+}
+
+// message is an error as it is printed: safe for a terminal, on one line, and with its middle left out where it is so long
+// that somebody's text must be in it.
+func message(err error) string {
+	const most, head, tail = 600, 400, 150
+	s := lineSafe(err.Error())
+	if r := []rune(s); len(r) > most {
+		s = string(r[:head]) + " … " + string(r[len(r)-tail:])
+	}
+	return s
 }
 
 func escape(s, keep string) string {
