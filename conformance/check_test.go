@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
 	"example.com/cardrun"
@@ -236,6 +238,37 @@ func TestPrint(t *testing.T) {
 		"    want \"…" + before + "y" + after + "…\"\n    got  \"…" + before + "x" + after + "…\"\n1 passed, 1 failed\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Whatever a case and a card hold, a failure is told in few and short lines.
+func TestPrintLines(t *testing.T) {
+	long := strings.Repeat("\n9 passed, 0 failed", 300)
+	e := conformance.Expect{
+		Text:     map[string]string{long: long},
+		Controls: map[string]conformance.ControlState{long: {}},
+		Outcome:  conformance.OneOf{long},
+	}
+	var p conformance.Pattern
+	if err := p.UnmarshalJSONFrom(jsontext.NewDecoder(strings.NewReader(strings.ReplaceAll(`"`+long+`"`, "\n", `\n`)))); err != nil {
+		t.Fatal(err)
+	}
+	e.CSSHasMatch, e.TextMatches = []conformance.Pattern{p}, map[string]conformance.Pattern{"a": p}
+	s := failed()
+	s.Failure.Message = long
+	results := conformance.Results{{Case: &conformance.Case{File: "x.json", Name: long}, Mismatches: e.Check(s), Err: errors.New(long)}}
+	var b strings.Builder
+	if err := results.Print(&b); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	if want := 2 + 3*5 + 1; len(lines) != want || lines[want-1] != "0 passed, 1 failed" {
+		t.Errorf("%d lines, want %d:\n%s", len(lines), want, b.String())
+	}
+	for _, line := range lines {
+		if len(line) > 1000 {
+			t.Errorf("%d bytes: %.100s", len(line), line)
+		}
 	}
 }
 

@@ -24,22 +24,22 @@ type Result struct {
 // Passed tells that everything was as expected.
 func (r *Result) Passed() bool { return r.Err == nil && len(r.Mismatches) == 0 }
 
-// Print writes what went wrong, some lines for each mismatch; nothing for a pass.
+// Print writes what went wrong, three lines for each mismatch; nothing for a pass. Nothing in a case or a card adds a line.
 func (r *Result) Print(w io.Writer) error {
 	if r.Passed() {
 		return nil
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "FAIL %s: %s\n", r.Case.File, r.Case.Name)
+	fmt.Fprintf(&b, "FAIL %s: %s\n", line(r.Case.File), line(r.Case.Name))
 	if r.Err != nil {
-		fmt.Fprintf(&b, "  %v\n", r.Err)
+		fmt.Fprintf(&b, "  %s\n", line(r.Err.Error()))
 	}
 	for _, m := range r.Mismatches {
 		where := "start"
 		if m.Step > 0 {
 			where = "step " + strconv.Itoa(m.Step)
 		}
-		fmt.Fprintf(&b, "  %s: %s\n    want %s\n    got  %s\n", where, m.Key, m.Want, m.Got)
+		fmt.Fprintf(&b, "  %s: %s\n    want %s\n    got  %s\n", where, line(m.Key), line(m.Want), line(m.Got))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -101,6 +101,15 @@ func around(s string, at int) string {
 		part += "…"
 	}
 	return part
+}
+
+// line is a text on one line, cut where it is longer than what is quoted in it can be.
+func line(s string) string {
+	const most = 6 * window // each byte of a window may be quoted as \x1b, and some words stand around it
+	if len(s) > most {
+		s = around(s, 0)
+	}
+	return strings.NewReplacer("\r\n", " ↵ ", "\n", " ↵ ", "\r", " ↵ ").Replace(s)
 }
 
 // quoteAt is the part of a text around a byte as a Go string.
