@@ -11,7 +11,7 @@ import (
 )
 
 type conformCmd struct {
-	Paths   []string `arg:"" name:"path" placeholder:"PATH" help:"Case files, or folders: all *.json files in and below them."`
+	Paths   []string `arg:"" name:"path" placeholder:"PATH" help:"Case files, or folders: all *.json files in and below them; links to folders are followed where they are given here, not further in."`
 	Workers int      `placeholder:"N" help:"Play N cases at once (default: as many as the machine runs threads at once). Cases that go by the clock are played one at a time."`
 }
 
