@@ -68,8 +68,8 @@ func (d *Document) fate(parent ref, n *sanitize.Node) fate {
 }
 
 // connect does what a browser does when the elements below n have become part of the document: a radio that is checked
-// unchecks the others of its group, so that the last of those that came stays, and every select that is n, is around n
-// or is below it settles which of its options is selected.
+// unchecks the others of its group, so that the last of those that came stays, and every select to which options came, be
+// it n, around n or below it, settles which of them is selected.
 func (d *Document) connect(n ref) {
 	var radios []ref
 	for at := d.after(n, n); at != 0; at = d.after(at, n) {
@@ -85,7 +85,7 @@ func (d *Document) connect(n ref) {
 			d.check(radios[i], true)
 		}
 	}
-	if d.nodes[n].kind != kindOption {
+	if d.nextOption(n, n) != 0 {
 		if sel := d.ancestor(n, kindSelect); sel != 0 {
 			d.settle(sel)
 		}

@@ -170,6 +170,7 @@ func (s *Stage) html(target ref, nodes []*sanitize.Node) {
 // clear takes all children away from target.
 func (s *Stage) clear(target ref) {
 	d := s.work
+	options := d.nextOption(target, target) != 0
 	for c := d.nodes[target].first; c != 0; c = d.nodes[c].next {
 		s.garbage = true
 		if d.nodes[c].kind != kindString {
@@ -179,8 +180,8 @@ func (s *Stage) clear(target ref) {
 	}
 	d.clear(target)
 	// A DOM takes the old children away before the new ones come, and a select settles in between: with its selected
-	// option gone, another is selected by then.
-	if d.nodes[target].kind != kindOption {
+	// option gone, another is selected by then. Texts that go from an optgroup settle nothing.
+	if options {
 		if sel := d.ancestor(target, kindSelect); sel != 0 {
 			d.settle(sel)
 		}

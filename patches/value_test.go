@@ -174,6 +174,10 @@ func TestSelectD20(t *testing.T) {
 		{of("<optgroup id=g label=g><option selected>a</optgroup><option>c"), "c", []patches.Patch{text("g", "")}},
 		{of("<option>a<optgroup id=g label=g></optgroup>"), "a", []patches.Patch{html("g", "<option>x")}},
 		{of("<option>a<optgroup id=g label=g></optgroup>"), "x", []patches.Patch{html("g", "<option selected>x")}},
+		// Texts in an optgroup are no options.
+		{of("<option>a<optgroup id=g label=g></optgroup>"), "", []patches.Patch{value("s", "none"), text("g", "x"), text("g", ""), html("g", "<b>y</b>")}},
+		{of("<option>a<optgroup id=g label=g></optgroup>"), "a", []patches.Patch{value("s", "none"), html("g", "<option>x")}},
+		{of("<option>a<optgroup id=g label=g><option>x</optgroup>"), "a", []patches.Patch{value("s", "none"), text("g", "y")}},
 	} {
 		expectControl(t, c.html, s(c.want), c.b...)
 	}
