@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -155,13 +156,11 @@ func (b *tab) watch(event any) {
 	case *runtime.EventExceptionThrown:
 		b.incident("exception: " + e.ExceptionDetails.Text)
 	case *log.EventEntryAdded:
-		// Chromium warns where it takes a value that is no number out of a number input.
-		if !strings.HasPrefix(e.Entry.Text, "The specified value ") {
+		if !ownRemark.MatchString(e.Entry.Text) {
 			b.incident("log: " + string(e.Entry.Level) + ": " + e.Entry.Text)
 		}
 	case *debugger.EventScriptParsed:
-		// Scripts of the tests have no address, or the name that the harness gives itself.
-		if e.URL != "" && e.URL != "harness.js" {
+		if e.URL != "harness.js" { // the name that all scripts of the tests give themselves
 			b.incident("script of " + e.URL)
 		}
 	case *network.EventRequestWillBeSent:
@@ -178,6 +177,10 @@ func (b *tab) watch(event any) {
 		b.incident("web transport to " + e.URL)
 	}
 }
+
+// ownRemark is what Chromium says of its own of values that mean nothing: a text in a number input, words in the geometry
+// of an SVG element. Both are shown as the standards say.
+var ownRemark = regexp.MustCompile(`^(The specified value ".*" (cannot be parsed|does not conform)|Error: <[A-Za-z]+> attribute [A-Za-z0-9-]+: )`)
 
 // takeIncidents gives what happened since it was asked last.
 func (b *tab) takeIncidents() []string {
@@ -229,7 +232,7 @@ func (b *tab) ask(out any, function string, args ...any) {
 func (b *tab) eval(out any, expression string) {
 	ctx, cancel := context.WithTimeout(b.ctx, 60*time.Second)
 	defer cancel()
-	answer, err := chromedp.Run(ctx, chromedp.Evaluate[[]byte](expression, chromedp.EvalAwaitPromise))
+	answer, err := chromedp.Run(ctx, chromedp.Evaluate[[]byte](expression+"\n//# sourceURL=harness.js", chromedp.EvalAwaitPromise))
 	if err != nil {
 		panic(fmt.Sprintf("browser: %.200s: %v", expression, err))
 	}

@@ -8,30 +8,80 @@ import (
 	"time"
 )
 
-// TestBrowser holds what we show against what Chromium makes of it.
+// TestBrowser holds what we show against what Chromium makes of it. Its last line says how much the browser agreed on.
 func TestBrowser(t *testing.T) {
+	start := time.Now()
 	b := openTab(t)
-	t.Run("batches and documents", func(t *testing.T) {
-		start := time.Now()
+	documents, batches, edits, attacks := 0, 0, 0, 0
+	section := func(name string, run func(t *testing.T)) {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			run(t)
+			if found := b.takeIncidents(); len(found) > 0 {
+				t.Errorf("all this brought about %q", found)
+			}
+			t.Logf("in %v", time.Since(start).Round(time.Millisecond))
+		})
+	}
+	section("watch", func(t *testing.T) {
+		expectWatched(t, b)
+		list := corpus(t, "html.txt")
+		n := dangerous(b, list)
+		if n < 100 {
+			t.Errorf("only %d attacks do anything", n)
+		}
+		t.Logf("%d of %d attacks do something when they are not sanitized", n, len(list))
+	})
+	section("cards", func(t *testing.T) {
 		r := engine(t)
 		b.put("/live", cardPage("", "", false))
 		b.visit("/live")
 		var pages []shown
-		batches, documents := 0, 0
 		cases := cardCases(t)
 		for i := range cases {
 			n, list := playBeside(t, b, r, &cases[i])
 			batches += n
 			pages = append(pages, list...)
 		}
-		if found := b.takeIncidents(); len(found) > 0 {
-			t.Errorf("batches brought about %q", found)
-		}
-		t.Logf("%d cases in %v", len(cases), time.Since(start))
 		pages = distinct(pages)
-		documents += expectPages(t, b, pages)
-		t.Logf("%d documents, %d batches, %d pages in %v", documents, batches, len(pages), time.Since(start))
+		n := expectPages(t, b, pages)
+		documents += n
+		t.Logf("%d cards, %d batches, %d of %d documents", len(cases), batches, n, len(pages))
 	})
+	section("random", func(t *testing.T) {
+		cards := 400
+		b.visit("/live")
+		n, m, pages, used := expectRandom(t, b, cards)
+		batches, edits = batches+n, edits+m
+		for _, u := range []string{"svg", "select", "textarea", "void", "nul", "return", "spelling"} {
+			if !used[u] {
+				t.Errorf("no random batch came upon the meant difference %s", u)
+			}
+		}
+		pages = distinct(pages)
+		agreed := expectPages(t, b, pages)
+		documents += agreed
+		t.Logf("%d batches, %d edits, %d of %d documents", n, m, agreed, len(pages))
+	})
+	for _, c := range []struct {
+		name  string
+		list  []attack
+		least int
+	}{
+		{"attacks", corpus(t, "html.txt"), 150},
+		{"long attacks", longAttacks(), 100},
+		{"html5lib", treeConstruction(t), 1500},
+	} {
+		section(c.name, func(t *testing.T) {
+			if len(c.list) < c.least {
+				t.Fatalf("found %d inputs only", len(c.list))
+			}
+			n, refused := expectAttacks(t, b, c.list)
+			attacks += n
+			t.Logf("%d of %d inputs, of which %d show nothing", n, len(c.list), refused)
+		})
+	}
+	t.Logf("the browser agreed on %d documents, %d batches, %d edits and %d attacks, in %v", documents, batches, edits, attacks, time.Since(start).Round(time.Second))
 }
 
 // distinct leaves out pages that show the same as others.

@@ -14,16 +14,17 @@
   const isVoid = e => e.namespaceURI === htmlNS && /^(br|hr|wbr|col|input)$/.test(e.localName);
   const isControl = e => e.namespaceURI === htmlNS && /^(input|select|textarea|button)$/.test(e.localName);
 
-  // fate is the rule of what a document keeps of a node that a DOM can hold where no HTML text can; it is the list of the
-  // differences that are meant, and used notes which of them mattered.
-  function fate(parent, n, used) {
+  // The meant differences from a DOM: what a document keeps of a fragment that is put where a DOM can hold it and no HTML
+  // text can. used notes which of them mattered since it was asked last.
+  const used = new Set();
+  const not = (what, why) => { used.add(why); return what; };
+
+  function fate(parent, n) {
     const element = n.nodeType === 1;
-    const not = (what, why) => { used.add(why); return what; };
     if (parent.namespaceURI === svgNS) {
       if (!element || n.namespaceURI === svgNS && !/^(title|desc)$/.test(parent.localName)) return 'keep';
       return not(isControl(n) ? 'drop' : 'unwrap', 'svg');
     }
-    if (parent.namespaceURI !== htmlNS) return 'keep';
     switch (parent.localName) {
     case 'textarea': return element ? not('drop', 'textarea') : 'keep';
     case 'option': return element ? not('unwrap', 'select') : 'keep';
@@ -34,72 +35,78 @@
     return isVoid(parent) ? not('drop', 'void') : 'keep';
   }
 
-  // tree writes what is below parent, a line a node; texts that touch are one.
-  function tree(root, used) {
+  // fitting is what a document keeps of nodes under parent, which are changed.
+  function fitting(parent, nodes) {
+    const out = [];
+    for (const n of nodes) {
+      switch (fate(parent, n)) {
+      case 'keep':
+        if (n.nodeType === 1) n.replaceChildren(...fitting(n, [...n.childNodes]));
+        out.push(n);
+        break;
+      case 'unwrap': out.push(...fitting(parent, [...n.childNodes])); break;
+      }
+    }
+    return out;
+  }
+
+  // text and values are without NUL, which no HTML text can say.
+  const plain = s => s.includes('\0') ? not(s.replaceAll('\0', '\ufffd'), 'nul') : s;
+
+  // tree writes what is below root, a line a node; texts that touch are one.
+  function tree(root) {
     const lines = [];
     let text = '';
     const flush = depth => {
-      if (text !== '') {
-        if (text.includes('\0')) { used.add('nul'); text = text.replaceAll('\0', '\ufffd'); }
-        lines.push(' '.repeat(depth) + JSON.stringify(text));
-      }
+      if (text !== '') lines.push(' '.repeat(depth) + JSON.stringify(text));
       text = '';
     };
     const space = e => e.namespaceURI === htmlNS ? '' : e.namespaceURI === svgNS ? 'svg ' : e.namespaceURI === mathNS ? 'math ' : e.namespaceURI + ' ';
-    const below = (parent, as, depth) => {
+    const below = (parent, depth) => {
       for (const n of parent.childNodes) {
-        switch (n.nodeType) {
-        case 1: {
-          const what = fate(as, n, used);
-          if (what === 'drop') break;
-          if (what === 'unwrap') { below(n, as, depth); break; }
-          flush(depth);
-          let line = ' '.repeat(depth) + '<' + space(n) + n.localName;
-          for (const a of n.attributes) {
-            line += ' ' + (a.namespaceURI ? a.namespaceURI + ':' : '') + a.localName + '=' + JSON.stringify(a.value);
-          }
-          lines.push(line + '>');
-          below(n, n, depth + 1);
-          flush(depth + 1);
-          if (n.localName === 'template') lines.push('content of a template');
-          break;
+        if (n.nodeType === 3) {
+          text += n.data;
+          continue;
         }
-        case 3:
-          if (n.data !== '' && fate(as, n, used) === 'keep') text += n.data;
-          break;
-        default:
-          flush(depth);
+        flush(depth);
+        if (n.nodeType !== 1) {
           lines.push(' '.repeat(depth) + 'node of type ' + n.nodeType);
+          continue;
         }
+        let line = ' '.repeat(depth) + '<' + space(n) + n.localName;
+        for (const a of n.attributes) {
+          line += ' ' + (a.namespaceURI ? a.namespaceURI + ':' : '') + a.localName + '=' + JSON.stringify(a.value);
+        }
+        lines.push(line + '>');
+        below(n, depth + 1);
+        flush(depth + 1);
       }
     };
-    below(root, root, 0);
+    below(root, 0);
     flush(0);
     return lines.join('\n');
   }
-
-  const plain = s => s.replaceAll('\0', '\ufffd');
 
   function controls(root) {
     const list = [];
     for (const e of root.querySelectorAll('input,select,textarea,button')) {
       if (e.namespaceURI !== htmlNS || !e.hasAttribute('id')) continue;
       const type = e.localName === 'input' ? e.type : e.localName;
-      list.push({id: e.id, type, value: plain(e.value), checked: (type === 'checkbox' || type === 'radio') && e.checked, disabled: e.matches(':disabled')});
+      list.push({id: e.id, type, value: e.value, checked: (type === 'checkbox' || type === 'radio') && e.checked, disabled: e.matches(':disabled')});
     }
     return list;
   }
 
   function texts(root) {
     const map = {};
-    for (const e of root.querySelectorAll('[id]')) if (!(e.id in map)) map[e.id] = plain(e.textContent);
+    for (const e of root.querySelectorAll('[id]')) if (!(e.id in map)) map[e.id] = e.textContent;
     return map;
   }
 
   function state(root) {
-    const used = new Set();
-    const t = tree(root, used);
-    return {tree: t, controls: controls(root), texts: texts(root), used: [...used].sort()};
+    const s = {tree: tree(root), controls: controls(root), texts: texts(root), used: [...used].sort()};
+    used.clear();
+    return s;
   }
 
   // report says what a loaded page is: the card in it, and all that is around the card.
@@ -127,8 +134,14 @@
     });
     await Promise.all(frames.map(f => f.there));
     await new Promise(done => setTimeout(done, 20));
-    const reports = frames.map(({f}, i) => f.contentWindow.location.href === urls[i] ? f.contentWindow.harness.report()
-      : {ran: ['navigated to ' + f.contentWindow.location.href]});
+    const reports = frames.map(({f}, i) => {
+      try {
+        if (f.contentWindow.location.href === urls[i]) return f.contentWindow.harness.report();
+        return {ran: ['navigated to ' + f.contentWindow.location.href]};
+      } catch (e) {
+        return {ran: [String(e)]};
+      }
+    });
     for (const {f} of frames) f.remove();
     return reports;
   }
@@ -212,16 +225,22 @@
         if (/[\ud800-\udbff]$/.test(value)) value = value.slice(0, -1);
       }
     }
-    e.value = value;
+    e.value = plain(value);
   }
 
   function apply(patches) {
     for (const {op, id, value} of patches) {
       const e = find(id);
       switch (op) {
-      case 'text': e.textContent = value; break;
-      case 'html': e.replaceChildren(...parse(value)); break;
-      case 'value': e.value = value; break;
+      case 'text':
+        if (isVoid(e)) used.add('void');
+        else e.textContent = plain(value);
+        break;
+      case 'html': e.replaceChildren(...fitting(e, parse(value))); break;
+      case 'value':
+        // What is set here is an attribute, and attributes have no carriage returns in them.
+        e.value = /^(button|checkbox|radio)$/.test(e.type) && value.includes('\r') ? not(plain(value).replace(/\r\n?/g, '\n'), 'return') : plain(value);
+        break;
       }
     }
     return state(live);
