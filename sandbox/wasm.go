@@ -9,13 +9,11 @@ import (
 const (
 	secCustom   = 0
 	secType     = 1
-	secImport   = 2
 	secFunction = 3
 	secMemory   = 5
 	secGlobal   = 6
 	secExport   = 7
 	secCode     = 10
-	secData     = 11
 )
 
 var errWasm = errors.New("malformed WebAssembly")
