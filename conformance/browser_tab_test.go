@@ -108,6 +108,7 @@ func openTab(t testing.TB) *tab {
 		return nil
 	}))
 	b.visit("/")
+	b.takeIncidents() // of the browser's own start
 	return b
 }
 

@@ -4,6 +4,8 @@ package conformance_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -81,6 +83,23 @@ func TestBrowser(t *testing.T) {
 			t.Logf("%d of %d inputs, of which %d show nothing", n, len(c.list), refused)
 		})
 	}
+	sheets := corpus(t, "css.txt")
+	section("styles", func(t *testing.T) {
+		n, rejected, effective := expectStyles(t, b, sheets)
+		attacks += n
+		if effective < 30 {
+			t.Errorf("only %d style sheets style anything", effective)
+		}
+		t.Logf("%d of %d style sheets, of which %d are rejected and %d style the card", n, len(sheets), rejected, effective)
+	})
+	section("frame", func(t *testing.T) {
+		covers := slices.DeleteFunc(slices.Clone(sheets), func(a attack) bool { return !strings.Contains(a.name, "cover") })
+		if len(covers) < 30 {
+			t.Fatalf("found %d style sheets only", len(covers))
+		}
+		n := expectFramed(t, b, covers)
+		t.Logf("%d of %d style sheets stay in their frame", n, len(covers))
+	})
 	t.Logf("the browser agreed on %d documents, %d batches, %d edits and %d attacks, in %v", documents, batches, edits, attacks, time.Since(start).Round(time.Second))
 }
 

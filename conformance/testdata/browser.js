@@ -246,10 +246,85 @@
     return state(live);
   }
 
+  // style says what a card's style sheet does: the selectors that select something outside the card, the computed styles
+  // outside the card that it changes, and how many computed styles it changes in the card.
+  function style() {
+    const card = document.querySelector('.cardrun-card');
+    const sheet = document.getElementById('cardstyle').sheet;
+    const outside = [];
+    const walk = (rules, parent) => {
+      for (const rule of rules) {
+        let selector = rule.selectorText;
+        if (selector === undefined || rule instanceof CSSKeyframeRule) {
+          if (rule.cssRules && !(rule instanceof CSSKeyframesRule)) walk(rule.cssRules, parent);
+          continue;
+        }
+        if (parent !== '') {
+          selector = selector.split(',').every(s => s.includes('&')) ? selector.replaceAll('&', ':is(' + parent + ')') : ':is(' + parent + ') ' + selector;
+        }
+        let bare = selector.replace(/::[a-z-]+(\([^)]*\))?/g, '');
+        let hit = [];
+        try {
+          hit = [...document.querySelectorAll(bare)];
+        } catch (e) {
+          // What cannot be asked is left to the computed styles.
+        }
+        for (const e of hit) if (!card.contains(e)) outside.push(selector + ' selects ' + e.outerHTML.slice(0, 60));
+        walk(rule.cssRules, bare);
+      }
+    };
+    walk(sheet.cssRules, '');
+    const all = () => {
+      const map = new Map();
+      for (const e of document.querySelectorAll('*')) {
+        // What pseudo-elements of other kinds are selected the walk over the rules has found.
+        for (const pseudo of card.contains(e) ? [''] : ['', '::before', '::after']) {
+          const c = getComputedStyle(e, pseudo || null);
+          let text = '';
+          for (const p of c) text += c.getPropertyValue(p) + ';';
+          map.set(e, (map.get(e) || '') + text);
+        }
+      }
+      return map;
+    };
+    const styled = all();
+    sheet.disabled = true;
+    const changed = [];
+    let inside = 0;
+    for (const [e, text] of all()) {
+      if (styled.get(e) === text) continue;
+      if (card.contains(e)) inside++;
+      else changed.push('changes ' + e.outerHTML.slice(0, 60));
+    }
+    return {outside, changed, inside, ran: [...ran, ...violations]};
+  }
+
+  // top is how high the page is above the frame of the card.
+  const top = () => ({height: Math.floor(document.querySelector('.cardrun-frame').getBoundingClientRect().top)});
+
+  // hits gives the points of what the page says that a click would not hit, and says so when the card moved the page.
+  function hits() {
+    const frame = document.querySelector('.cardrun-frame'), out = [];
+    for (const e of document.querySelector('.cardrun-page').children) {
+      if (e === frame) continue;
+      e.scrollIntoView({block: 'nearest', behavior: 'instant'});
+      const r = e.getBoundingClientRect();
+      for (let i = 0; i <= 10; i++) {
+        for (let k = 0; k <= 4; k++) {
+          const x = r.left + 1 + (r.width - 2) * i / 10, y = r.top + 1 + (r.height - 2) * k / 4;
+          if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) { out.push(e.localName + ' is not to be seen at ' + [x, y]); continue; }
+          const at = document.elementFromPoint(x, y);
+          if (!at || !e.contains(at)) out.push((at ? at.localName + '#' + at.id + '.' + at.className : 'nothing') + ' over ' + e.localName);
+        }
+      }
+    }
+    return out;
+  }
+
   const seen = () => ({ran: [...ran], violations: [...violations]});
 
   Object.defineProperty(window, 'harness', {value: {
-    report, load, write, rewrite, open, apply, seen, state: () => state(live), edit: list => { list.forEach(edit); return state(live); },
+    report, load, write, rewrite, style, top, hits, open, apply, seen, state: () => state(live), edit: list => { list.forEach(edit); return state(live); },
   }});
 })();
 //# sourceURL=harness.js
