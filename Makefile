@@ -1,5 +1,6 @@
 # make test    everything: format, vet, staticcheck, tests, race detector, builds for other systems
 # make quick   the tests alone
+# make browser the tests against Chromium, which is installed first where that is possible
 # make bench   the figures of the README
 # make fuzz    each fuzz target for FUZZTIME (default 10 minutes)
 
@@ -11,12 +12,27 @@ SYSTEMS   = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 wind
 FUZZ      = ./limits:FuzzLength ./sandbox:FuzzAdapt ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches \
             .:FuzzDecode .:FuzzCheck .:FuzzDisplayText ./cmd/cardrun:FuzzJSONSafe
 
-.PHONY: test quick format lint race systems bench fuzz
+.PHONY: test quick browser format lint race systems bench fuzz
 
-test: format lint quick race systems
+test: format lint quick browser race systems
 
 quick:
 	$(GO) test ./...
+
+# CARDRUN_CHROMIUM names a browser that is not found by itself.
+browser:
+	@has() { for c in $$CARDRUN_CHROMIUM chromium chromium-browser google-chrome; do command -v $$c >/dev/null 2>&1 && return 0; done; return 1; }; \
+	if ! has && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "install chromium"; \
+		(apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends chromium) >/dev/null || true; \
+	fi; \
+	if ! has; then \
+		echo "THE BROWSER HALF OF THE TESTS DID NOT RUN: there is no Chromium here; install it, or name it in CARDRUN_CHROMIUM" >&2; \
+	else \
+		$(GO) vet -tags browser ./conformance && \
+		$(GO) tool staticcheck -tags browser ./conformance && \
+		$(GO) test -tags browser ./conformance -run '^TestBrowser$$' -count 1 -v; \
+	fi
 
 format:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi

@@ -34,9 +34,9 @@ func TestBrowser(t *testing.T) {
 		}
 		t.Logf("%d of %d attacks do something when they are not sanitized", n, len(list))
 	})
+	b.put("/live", cardPage("", "", false))
 	section("cards", func(t *testing.T) {
 		r := engine(t)
-		b.put("/live", cardPage("", "", false))
 		b.visit("/live")
 		var pages []shown
 		cases := cardCases(t)
@@ -65,6 +65,7 @@ func TestBrowser(t *testing.T) {
 		documents += agreed
 		t.Logf("%d batches, %d edits, %d of %d documents", n, m, agreed, len(pages))
 	})
+	section("differences", func(t *testing.T) { expectDifferences(t, b) })
 	for _, c := range []struct {
 		name  string
 		list  []attack

@@ -246,6 +246,20 @@
     return state(live);
   }
 
+  // raw applies a batch without the meant differences, and says what becomes of it.
+  function raw(patches) {
+    for (const {op, id, value} of patches) {
+      const e = find(id);
+      switch (op) {
+      case 'text': e.textContent = value; break;
+      case 'html': e.replaceChildren(...parse(value)); break;
+      case 'value': e.value = value; break;
+      }
+    }
+    const c = find('c');
+    return {html: live.innerHTML, value: c && 'value' in c ? c.value : '', text: c ? c.textContent : ''};
+  }
+
   // style says what a card's style sheet does: the selectors that select something outside the card, the computed styles
   // outside the card that it changes, and how many computed styles it changes in the card.
   function style() {
@@ -324,7 +338,7 @@
   const seen = () => ({ran: [...ran], violations: [...violations]});
 
   Object.defineProperty(window, 'harness', {value: {
-    report, load, write, rewrite, style, top, hits, open, apply, seen, state: () => state(live), edit: list => { list.forEach(edit); return state(live); },
+    report, load, write, rewrite, style, top, hits, raw, open, apply, seen, state: () => state(live), edit: list => { list.forEach(edit); return state(live); },
   }});
 })();
 //# sourceURL=harness.js
