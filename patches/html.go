@@ -58,6 +58,8 @@ type writer struct {
 	// inButton: within a button, whose buttons go to nested.
 	inButton bool
 	nested   []*sanitize.Node
+	// moved: within a button that goes behind another, and so out of a fieldset there may be in that one.
+	moved bool
 }
 
 // children writes what is below n into the children of into. Its depth is that of the tree, which sanitize.Check bounds.
@@ -110,14 +112,15 @@ func (w *writer) children(n ref, into *sanitize.Node) {
 }
 
 // button writes a button into the children of into, and those in it after it, since a parser ends a button where another
-// begins. One that was disabled by a fieldset within the outer button says so itself then.
+// begins. One that was disabled by a fieldset within the outer button says so itself then, as does every control in it.
 func (w *writer) button(n ref, out, into *sanitize.Node) {
 	if w.inButton {
-		if w.d.disabled(n) {
-			out.Attr = withFlag(out.Attr, "disabled", true)
-		}
+		moved := w.moved
+		w.moved = true
+		out.Attr = w.attributes(n)
 		w.nested = append(w.nested, out)
 		w.children(n, out)
+		w.moved = moved
 		return
 	}
 	before := w.nested
@@ -155,6 +158,9 @@ func (w *writer) attributes(n ref) []sanitize.Attr {
 	case kindOption:
 		// An option outside a select has a state too, but nothing to show it.
 		list = withFlag(list, "selected", e.has(flagSelected))
+	}
+	if w.moved && e.kind.control() && w.d.disabled(n) {
+		list = withFlag(list, "disabled", true)
 	}
 	if e.kind == kindText || e.kind == kindTextarea {
 		if _, ok := e.attribute("maxlength"); ok && maxLength(e) == limits.Value {
