@@ -144,9 +144,14 @@ func (b *tab) watch(event any) {
 	case *page.EventJavascriptDialogOpening:
 		b.incident("dialog: " + e.Message)
 		go func() { // an open dialog stands in the way of everything else
-			b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+			ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+			defer cancel()
+			err := chromedp.Do(ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 				return command(ctx, t, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: false})
 			}))
+			if err != nil {
+				b.incident("dialog that does not close: " + err.Error())
+			}
 		}()
 	case *page.EventWindowOpen:
 		b.incident("window: " + e.URL)

@@ -335,10 +335,8 @@
     return out;
   }
 
-  const seen = () => ({ran: [...ran], violations: [...violations]});
-
   Object.defineProperty(window, 'harness', {value: {
-    report, load, write, rewrite, style, top, hits, raw, open, apply, seen, state: () => state(live), edit: list => { list.forEach(edit); return state(live); },
+    report, load, write, rewrite, style, top, hits, raw, open, apply, edit: list => { list.forEach(edit); return state(live); },
   }});
 })();
 //# sourceURL=harness.js
