@@ -75,8 +75,9 @@ func longAttacks() (list []attack) {
 }
 
 // expectAttacks sanitizes each attack as a card's html and as a fragment, and shows in the browser what comes out. It gives
-// how many attacks the browser agreed on, and how many of these are refused whole, which shows nothing.
-func expectAttacks(t *testing.T, b *tab, list []attack) (agreed, refused int) {
+// how many attacks the browser agreed on, how many others are refused whole, so that there is nothing to show, and how many
+// pages were shown, since many attacks leave the same.
+func expectAttacks(t *testing.T, b *tab, list []attack) (agreed, refused, shows int) {
 	t.Helper()
 	var pages []shown
 	of := map[string][]string{} // html → the attacks that it came of
@@ -105,7 +106,7 @@ func expectAttacks(t *testing.T, b *tab, list []attack) (agreed, refused int) {
 			bad[name] = true
 		}
 	}
-	return len(list) - len(bad), refused
+	return len(list) - len(bad) - refused, refused, len(pages)
 }
 
 // expectWatched shows html that no sanitizer has seen, and expects that everything it does is noticed: a watch that sees

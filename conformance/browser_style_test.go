@@ -50,7 +50,7 @@ type styleReport struct {
 }
 
 // expectStyles checks each style sheet; what is left of one is put on a page, where it must select nothing outside the card,
-// change the computed style of nothing there, and load nothing. It gives how many the browser agreed on, how many of these
+// change the computed style of nothing there, and load nothing. It gives how many the browser agreed on, how many others
 // were rejected, and how many style something in the card.
 func expectStyles(t *testing.T, b *tab, list []attack) (agreed, rejected, effective int) {
 	t.Helper()
@@ -67,7 +67,7 @@ func expectStyles(t *testing.T, b *tab, list []attack) (agreed, rejected, effect
 		style, _ := sanitize.CSS(a.text)
 		css := style.Scoped(".cardrun-card")
 		if css == "" {
-			agreed, rejected = agreed+1, rejected+1
+			rejected++
 			continue
 		}
 		b.put("/style", stylePage(css))
