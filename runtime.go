@@ -23,6 +23,8 @@ type Options struct {
 	NoCache bool
 	// Fuel bounds each round by work as well as by time, the same on every machine (D26). Default: no bound.
 	Fuel int64
+
+	budget time.Duration // of a round; for tests that are not about time, on a machine that is busy
 }
 
 // Runtime is the engine and its pool of guests. One is enough for a process. It may be used from many goroutines.
@@ -34,7 +36,7 @@ type Runtime struct {
 // one core, or some tens of milliseconds with a warm cache. Close the Runtime when it is no longer wanted.
 func New(ctx context.Context, o Options) (*Runtime, error) {
 	e, err := sandbox.New(ctx, sandbox.Options{
-		Prelude: uiapi.Prelude(), Workers: o.Workers, CacheDir: o.CacheDir, NoCache: o.NoCache, Fuel: o.Fuel,
+		Prelude: uiapi.Prelude(), Workers: o.Workers, CacheDir: o.CacheDir, NoCache: o.NoCache, Fuel: o.Fuel, Budget: o.budget,
 	})
 	if err != nil {
 		return nil, err

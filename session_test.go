@@ -79,7 +79,7 @@ func (q *steps) run() {
 }
 
 func TestExamplesLiveR14(t *testing.T) {
-	r := newRuntime(t, Options{})
+	r := newRuntime(t, Options{budget: patience})
 	for _, c := range []struct {
 		file  string
 		event Event
@@ -126,7 +126,7 @@ func rounds(r Report) (got []string) {
 }
 
 func TestEventsD11D13(t *testing.T) {
-	r := newRuntime(t, Options{})
+	r := newRuntime(t, Options{budget: patience})
 	s := open(t, r, controls, counter, SessionOptions{})
 	for _, c := range []struct {
 		event   Event
@@ -175,7 +175,7 @@ func TestEventsD11D13(t *testing.T) {
 }
 
 func TestEventsAreRefusedD34(t *testing.T) {
-	r := newRuntime(t, Options{})
+	r := newRuntime(t, Options{budget: patience})
 	s := open(t, r, controls, counter, SessionOptions{})
 	for _, e := range []Event{
 		{ID: "x", Type: "keyup"}, {ID: "x", Type: ""}, {ID: "9", Type: "input"}, {ID: "", Type: "click"}, input("x", strings.Repeat("é", 2049)),
@@ -192,7 +192,7 @@ func TestEventsAreRefusedD34(t *testing.T) {
 
 // TestQueueR74D14D15 fills the queue while a round is in flight.
 func TestQueueR74D14D15(t *testing.T) {
-	r := newRuntime(t, Options{})
+	r := newRuntime(t, Options{budget: patience})
 	var q steps
 	s := open(t, r, controls, counter, SessionOptions{schedule: q.schedule})
 	post := func(combined, ignored int, events ...Event) {
@@ -265,7 +265,7 @@ func TestConflictsR82D16(t *testing.T) {
 		{"a box elsewhere is rebuilt", `ui.html('box', '')`, []Event{input("y", "7")}, "y", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newRuntime(t, Options{Workers: 1})
+			r := newRuntime(t, Options{Workers: 1, budget: patience})
 			var q steps
 			js := `let rounds = 0; ui.on('go', 'click', () => { rounds++; ui.text('log', 'shown'); ` + c.patch + ` });`
 			for _, id := range strings.Fields(c.heard) {
@@ -298,7 +298,7 @@ func TestConflictsR82D16(t *testing.T) {
 
 // TestDiscardKeepsGuestStateR84R85R87 shows what a discard does not do.
 func TestDiscardKeepsGuestStateR84R85R87(t *testing.T) {
-	r := newRuntime(t, Options{})
+	r := newRuntime(t, Options{budget: patience})
 	var q steps
 	s := open(t, r, `<input id="y" value="1"><button id="go">Go</button><p id="out">0</p>`,
 		`let n = 0; ui.on('go', 'click', () => { n++; ui.text('out', String(n)); ui.value('y', 'set') }); ui.on('y', 'change', () => {})`, SessionOptions{schedule: q.schedule})
@@ -315,7 +315,7 @@ func TestDiscardKeepsGuestStateR84R85R87(t *testing.T) {
 }
 
 func TestVanishedElementD13(t *testing.T) {
-	r := newRuntime(t, Options{})
+	r := newRuntime(t, Options{budget: patience})
 	var q steps
 	s := open(t, r, `<button id="go">Go</button><div id="box"><button id="b">B</button></div><p id="out"></p>`,
 		`ui.on('go', 'click', () => ui.html('box', '')); ui.on('b', 'click', () => ui.text('out', 'clicked'))`, SessionOptions{schedule: q.schedule})
@@ -329,7 +329,7 @@ func TestVanishedElementD13(t *testing.T) {
 
 // TestSnapshotTooLargeD35 keeps the edit and ends the activation.
 func TestSnapshotTooLargeD35(t *testing.T) {
-	r := newRuntime(t, Options{})
+	r := newRuntime(t, Options{budget: patience})
 	var html, js strings.Builder
 	for i := range 10 {
 		fmt.Fprintf(&html, `<textarea id="t%d"></textarea>`, i)
@@ -350,7 +350,7 @@ func TestSnapshotTooLargeD35(t *testing.T) {
 
 // TestEventsAfterTheEnd are ignored, also within one call.
 func TestEventsAfterTheEnd(t *testing.T) {
-	r := newRuntime(t, Options{})
+	r := newRuntime(t, Options{budget: patience})
 	var html, js strings.Builder
 	for i := range 9 {
 		fmt.Fprintf(&html, `<textarea id="t%d"></textarea>`, i)
@@ -369,7 +369,7 @@ func TestEventsAfterTheEnd(t *testing.T) {
 
 // TestDroppedEditsStay fills the queue, so that the edit is dropped, and lets a round in flight set the control.
 func TestDroppedEditsStay(t *testing.T) {
-	r := newRuntime(t, Options{})
+	r := newRuntime(t, Options{budget: patience})
 	var q steps
 	s := open(t, r, `<input id="x"><button id="go">Go</button>`, `ui.on('go', 'click', () => ui.value('x', 'card')); ui.on('x', 'change', () => {})`, SessionOptions{schedule: q.schedule})
 	for range 1 + limits.Queue {
@@ -387,7 +387,7 @@ func TestDroppedEditsStay(t *testing.T) {
 
 // TestClosedRuntime lets open sessions go on, frozen or not.
 func TestClosedRuntime(t *testing.T) {
-	r := newRuntime(t, Options{})
+	r := newRuntime(t, Options{budget: patience})
 	frozen, live := open(t, r, controls, counter, SessionOptions{FreezeAfter: -1}), open(t, r, controls, counter, SessionOptions{FreezeAfter: -1})
 	frozen.freeze()
 	if err := r.Close(); err != nil {
@@ -405,7 +405,7 @@ func TestClosedRuntime(t *testing.T) {
 
 // TestEventsWhileFreezing are dispatched when it is done.
 func TestEventsWhileFreezing(t *testing.T) {
-	r := newRuntime(t, Options{Workers: 1})
+	r := newRuntime(t, Options{Workers: 1, budget: patience})
 	s := open(t, r, controls, counter, SessionOptions{FreezeAfter: -1})
 	for n := range 200 {
 		done := make(chan struct{})
@@ -420,7 +420,7 @@ func TestEventsWhileFreezing(t *testing.T) {
 }
 
 func TestFailureAndRefreshR120R121D30(t *testing.T) {
-	r := newRuntime(t, Options{})
+	r := newRuntime(t, Options{budget: patience})
 	s := open(t, r, `<input id="x" value="1"><button id="go">Go</button><p id="out">start</p>`,
 		`let n = 0; ui.on('x', 'input', (e) => { n++; ui.text('out', e.value + ' ' + n); if (e.value === 'bad') throw new Error('told to') }); ui.on('go', 'click', () => { for (;;); })`, SessionOptions{})
 	send(t, s, input("x", "good"))
@@ -467,7 +467,7 @@ func TestFailureAndRefreshR120R121D30(t *testing.T) {
 
 // TestRefreshThatCannotStart leaves the old activation alive, and Close ends a Refresh under way.
 func TestRefreshThatCannotStart(t *testing.T) {
-	r := newRuntime(t, Options{})
+	r := newRuntime(t, Options{budget: patience})
 	s := open(t, r, controls, counter, SessionOptions{})
 	send(t, s, click("go"))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -498,7 +498,7 @@ func TestRefreshThatCannotStart(t *testing.T) {
 }
 
 func TestRejectedAndFailedInitializationD31(t *testing.T) {
-	r := newRuntime(t, Options{})
+	r := newRuntime(t, Options{budget: patience})
 	c := probe("let x =")
 	if s, snap, err := r.Open(context.Background(), &c, SessionOptions{}); s != nil || err != nil || snap.Outcome != Rejected {
 		t.Errorf("%v %+v %v", s, snap, err)
@@ -515,7 +515,7 @@ func TestRejectedAndFailedInitializationD31(t *testing.T) {
 }
 
 func TestFollow(t *testing.T) {
-	r := newRuntime(t, Options{})
+	r := newRuntime(t, Options{budget: patience})
 	s := open(t, r, controls, counter, SessionOptions{})
 	told := func(p Progress) bool {
 		select {
@@ -563,7 +563,7 @@ const sumsHTML = `<input id="a" type="number" value="1"><input id="b" type="numb
 // TestEveryInterleaving runs a small script of edits with every placement of "a round ends" between them: afterwards the
 // display is that of a fresh activation on the same values.
 func TestEveryInterleaving(t *testing.T) {
-	r := newRuntime(t, Options{Workers: 1})
+	r := newRuntime(t, Options{Workers: 1, budget: patience})
 	script := []Event{input("a", "5"), click("reset"), input("b", "7"), input("a", "9"), input("c", "x"), click("reset"), input("b", "4")}
 	display := func(s *Session) string {
 		d := s.Snapshot().Display
@@ -598,7 +598,7 @@ func TestEveryInterleaving(t *testing.T) {
 
 // TestAnySequence sends what is valid and what is hostile, in any order, and looks at what must always hold.
 func TestAnySequence(t *testing.T) {
-	r := newRuntime(t, Options{})
+	r := newRuntime(t, Options{budget: patience})
 	js := counter + `ui.on('x', 'change', (e) => { ui.html('para', '<b>' + e.value + '</b><input id="new" value="' + e.value + '">'); });
 		ui.on('sel', 'change', () => { ui.html('sel', '<option>' + Math.random() + '<option>b'); }); ui.on('new', 'input', (e) => ui.value('x', e.value + e.value));`
 	rapid.Check(t, func(rt *rapid.T) {
@@ -644,7 +644,7 @@ func TestAnySequence(t *testing.T) {
 
 // TestFrozenSessions gives the same bytes whether the guest is frozen after every round or never.
 func TestFrozenSessions(t *testing.T) {
-	r := newRuntime(t, Options{})
+	r := newRuntime(t, Options{budget: patience})
 	seed := uint64(9)
 	o := SessionOptions{RenderOptions: RenderOptions{Seed: &seed, Now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}, FreezeAfter: -1}
 	js := sums + `let seen = []; ui.on('c', 'change', (e) => { seen.push(e.value + Math.random() + Date.now()); ui.text('copy', seen.join()) });`
@@ -686,7 +686,7 @@ func TestFrozenSessions(t *testing.T) {
 }
 
 func TestIdleSessionsFreezeAndDamagedOnesFail(t *testing.T) {
-	r := newRuntime(t, Options{})
+	r := newRuntime(t, Options{budget: patience})
 	s := open(t, r, controls, counter, SessionOptions{FreezeAfter: time.Millisecond})
 	frozen := func() []byte {
 		for range 2000 {
@@ -721,7 +721,7 @@ func TestIdleSessionsFreezeAndDamagedOnesFail(t *testing.T) {
 
 // TestManySessions runs 64 sessions on 2 workers under random events, refreshes and closes.
 func TestManySessions(t *testing.T) {
-	r := newRuntime(t, Options{Workers: 2})
+	r := newRuntime(t, Options{Workers: 2, budget: patience})
 	var wg sync.WaitGroup
 	for n := range 64 {
 		wg.Go(func() {

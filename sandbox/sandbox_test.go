@@ -33,6 +33,9 @@ func newEngine(t testing.TB, o Options) *Engine {
 	if o.Prelude == "" {
 		o.Prelude = plainPrelude
 	}
+	if o.Budget == 0 {
+		o.Budget = patience // what is not about time must not fail on a busy machine
+	}
 	e, err := New(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +124,7 @@ func TestKinds(t *testing.T) {
 
 // TestBudgetsR100R103 ends every kind of excess with its code, in time, and the next guest is whole.
 func TestBudgetsR100R103(t *testing.T) {
-	e := newEngine(t, Options{})
+	e := newEngine(t, Options{Budget: limits.Round})
 	for _, c := range []struct {
 		code   limits.Code
 		script string
@@ -188,7 +191,7 @@ func TestRecursionCostsFuel(t *testing.T) {
 
 // TestCollectionsWhileGuestsLoop forces garbage collections while guests spin in code that Go cannot preempt.
 func TestCollectionsWhileGuestsLoop(t *testing.T) {
-	e := newEngine(t, Options{Workers: 2})
+	e := newEngine(t, Options{Workers: 2, Budget: limits.Round})
 	var wg sync.WaitGroup
 	var running atomic.Int32
 	running.Store(2)
@@ -245,7 +248,7 @@ func TestWorkersBoundWhatRuns(t *testing.T) {
 }
 
 func TestContextEndsARound(t *testing.T) {
-	e := newEngine(t, Options{Workers: 1})
+	e := newEngine(t, Options{Workers: 1, Budget: limits.Round})
 	ctx, cancel := context.WithCancel(context.Background())
 	g := newGuest(t, e, Activation{})
 	time.AfterFunc(10*time.Millisecond, cancel)
@@ -373,7 +376,7 @@ func TestRestore(t *testing.T) {
 }
 
 func TestGrownAndTrappedInstancesAreReplaced(t *testing.T) {
-	e := newEngine(t, Options{})
+	e := newEngine(t, Options{Budget: limits.Round})
 	before := e.Replaced()
 	for i, script := range []string{
 		"let a = new Uint8Array(8 << 20); out = 1",

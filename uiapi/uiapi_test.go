@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,7 +20,7 @@ import (
 var engine *sandbox.Engine
 
 func TestMain(m *testing.M) {
-	e, err := sandbox.New(context.Background(), sandbox.Options{Prelude: Prelude()})
+	e, err := sandbox.New(context.Background(), sandbox.Options{Prelude: Prelude(), Budget: 2 * time.Second})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
