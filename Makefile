@@ -2,6 +2,7 @@
 # make quick   the tests alone
 # make browser the tests against Chromium, which is installed first where that is possible
 # make bench   the figures of the README
+# make probe   the fuzz targets that stand between a card and a page, 5 seconds each, 60 where CI=true
 # make fuzz    each fuzz target for FUZZTIME (default 10 minutes)
 
 GO        ?= go
@@ -9,12 +10,13 @@ FUZZTIME  ?= 10m
 # Packages with goroutines of their own.
 RACE      = . ./sandbox ./uiapi ./conformance
 SYSTEMS   = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+PROBE     = ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches
 FUZZ      = ./limits:FuzzLength ./sandbox:FuzzAdapt ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches \
             .:FuzzDecode .:FuzzCheck .:FuzzDisplayText ./cmd/cardrun:FuzzJSONSafe
 
-.PHONY: test quick browser format lint race systems bench fuzz
+.PHONY: test quick browser format lint race systems bench probe fuzz
 
-test: format lint quick browser race systems
+test: format lint quick browser race systems probe
 
 # One package after another: rounds have 250 ms of wall time, which packages side by side would take from one another.
 quick:
@@ -55,6 +57,9 @@ systems:
 bench:
 	$(GO) test -run '^$$' -bench . -benchtime 500x ./sandbox ./uiapi ./patches .
 	$(GO) test -run '^$$' -bench . -benchtime 100x ./sanitize
+
+probe:
+	@$(MAKE) --no-print-directory fuzz FUZZ="$(PROBE)" FUZZTIME=$(if $(CI),60s,5s)
 
 fuzz:
 	@for f in $(FUZZ); do \

@@ -3,6 +3,7 @@ package sanitize
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/cardrun/limits"
 )
@@ -40,6 +41,7 @@ func FuzzHTML(f *testing.F) {
 				t.Fatalf("Fragment(%q) = %q, and Card finds %v", in, out, found)
 			}
 		}
+		expectLinear(t, in, func(s string) { _, _ = Fragment(s) })
 		card, found := Card(in)
 		if len(found) > maxDiagnostics+1 {
 			t.Fatalf("Card(%q) finds %d", in, len(found))
@@ -66,6 +68,31 @@ func FuzzHTML(f *testing.F) {
 			}
 		}
 	})
+}
+
+// expectLinear holds the time of twice the text against that of the text. A text over the limits of a document ends early, so
+// only growth is looked at. The best of some runs counts, since machines stall.
+func expectLinear(t *testing.T, in string, run func(string)) {
+	t.Helper()
+	if len(in) < 256 || len(in) > 8_000 {
+		return
+	}
+	best := func(s string) time.Duration {
+		least := time.Hour
+		for range 3 {
+			start := time.Now()
+			run(s)
+			least = min(least, time.Since(start))
+		}
+		return least
+	}
+	const noise = 20 * time.Millisecond
+	for range 5 {
+		if best(in+in) <= 6*best(in)+noise {
+			return
+		}
+	}
+	t.Fatalf("twice the text takes more than six times as long: %q", in)
 }
 
 func hasError(found []limits.Diagnostic) bool {
@@ -99,6 +126,7 @@ func FuzzCSS(f *testing.F) {
 		f.Add(c.in)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
+		expectLinear(t, in, func(s string) { sheet, _ := CSS(s); _ = sheet.Scoped(".card") })
 		s, found := CSS(in)
 		if len(found) > maxDiagnostics+1 {
 			t.Fatalf("CSS(%q) finds %d", in, len(found))
