@@ -719,6 +719,19 @@ func TestIdleSessionsFreezeAndDamagedOnesFail(t *testing.T) {
 	expectShows(t, s, "out", "1 go click v false")
 }
 
+// TestLargeGuestsAreNotFrozen keeps a guest whose memory is full of what does not compress away, and lets it live on.
+func TestLargeGuestsAreNotFrozen(t *testing.T) {
+	r := newRuntime(t, Options{budget: patience})
+	s := open(t, r, controls, counter+fmt.Sprintf(`const big = new Uint32Array(%d); for (let i = 0, x = 1; i < big.length; i++) big[i] = x = x * 48271 %% 2147483647;
+		ui.on('go', 'change', () => big.length);`, frozenLimit/4+1024), SessionOptions{FreezeAfter: -1})
+	s.freeze()
+	if s.act.frozen != nil || s.act.guest == nil || s.busy {
+		t.Errorf("frozen to %d bytes, busy %t", len(s.act.frozen), s.busy)
+	}
+	send(t, s, click("go"))
+	expectShows(t, s, "out", "1 go click v false")
+}
+
 // TestManySessions runs 64 sessions on 2 workers under random events, refreshes and closes.
 func TestManySessions(t *testing.T) {
 	r := newRuntime(t, Options{Workers: 2, budget: patience})

@@ -27,8 +27,8 @@ const (
 for (const id of ['p', 't', 'n', 'r', 'c', 'ra', 'rb', 's', 'a', 'b', 'td', 'x', 'd', 'new']) for (const type of ['input', 'change', 'click'])
 	ui.on(id, type, (e) => {
 		calls++;
-		const todo = ui.input('a').value;
-		for (const line of todo.split('\n')) {
+		const orders = ui.input('a').value;
+		for (const line of orders.split('\n')) {
 			const [op, target, ...rest] = line.split(' '), value = rest.join(' ');
 			if (op === 'text' || op === 'html' || op === 'value') ui[op](target, value);
 			else if (op === 'twice') ui.html(target, value + value);

@@ -64,6 +64,16 @@ func (e *env) runtime() (*cardrun.Runtime, error) {
 	return r, nil
 }
 
+// start reads the card that a command is about and starts the engine.
+func (e *env) start(file string) (cardrun.Card, *cardrun.Runtime, error) {
+	card, err := e.readCard(file)
+	if err != nil {
+		return card, nil, err
+	}
+	r, err := e.runtime()
+	return card, r, err
+}
+
 // errNo ends a command with exit status 1. What it printed says why.
 var errNo = errors.New("no")
 

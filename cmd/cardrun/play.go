@@ -78,11 +78,7 @@ func (c *playCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	card, err := e.readCard(c.Card)
-	if err != nil {
-		return err
-	}
-	r, err := e.runtime()
+	card, r, err := e.start(c.Card)
 	if err != nil {
 		return err
 	}

@@ -25,11 +25,7 @@ Example:
 
 // Run prints the result.
 func (c *showCmd) Run(e *env) error {
-	card, err := e.readCard(c.Card)
-	if err != nil {
-		return err
-	}
-	r, err := e.runtime()
+	card, r, err := e.start(c.Card)
 	if err != nil {
 		return err
 	}
