@@ -1,6 +1,7 @@
 # make test    everything: format, vet, staticcheck, tests, race detector, builds for other systems
 # make quick   the tests alone
 # make browser the tests against Chromium, which is installed first where that is possible
+# make security  the proofs of SECURITY.md: promise, attacks tried, result
 # make bench   the figures of the README
 # make probe   the fuzz targets that stand between a card and a page, 5 seconds each, 60 where CI=true
 # make fuzz    each fuzz target for FUZZTIME (default 10 minutes)
@@ -14,7 +15,7 @@ PROBE     = ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches
 FUZZ      = ./limits:FuzzLength ./sandbox:FuzzAdapt ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches \
             .:FuzzDecode .:FuzzCheck .:FuzzDisplayText ./cmd/cardrun:FuzzJSONSafe
 
-.PHONY: test quick browser format lint race systems bench probe fuzz
+.PHONY: test quick browser chromium security format lint race systems bench probe fuzz
 
 test: format lint quick browser race systems probe
 
@@ -23,19 +24,26 @@ quick:
 	$(GO) test -p 1 ./...
 
 # CARDRUN_CHROMIUM names a browser that is not found by itself.
-browser:
-	@has() { for c in $$CARDRUN_CHROMIUM chromium chromium-browser google-chrome; do command -v $$c >/dev/null 2>&1 && return 0; done; return 1; }; \
-	if ! has && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+HAS_CHROMIUM = for c in $$CARDRUN_CHROMIUM chromium chromium-browser google-chrome; do command -v $$c >/dev/null 2>&1 && exit 0; done; exit 1
+
+chromium:
+	@if ! ($(HAS_CHROMIUM)) && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "install chromium"; \
 		(apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends chromium) >/dev/null || true; \
-	fi; \
-	if ! has; then \
+	fi
+
+browser: chromium
+	@if ! ($(HAS_CHROMIUM)); then \
 		echo "THE BROWSER HALF OF THE TESTS DID NOT RUN: there is no Chromium here; install it, or name it in CARDRUN_CHROMIUM" >&2; \
 	else \
 		$(GO) vet -tags browser ./conformance && \
 		$(GO) tool staticcheck -tags browser ./conformance && \
 		$(GO) test -tags browser ./conformance -run '^TestBrowser$$' -count 1 -v; \
 	fi
+
+# The table is in SECURITY.md; ONLY=WORD runs the rows with that word.
+security: chromium
+	$(GO) run ./conformance/security -only "$(ONLY)"
 
 format:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi

@@ -109,6 +109,7 @@ func TestBrowser(t *testing.T) {
 	})
 	t.Logf("the browser agreed on %d documents, %d batches, %d edits and %d attacks; %d more attacks were refused before there was anything to show; in %v",
 		documents, batches, edits, attacks, refusals, time.Since(start).Round(time.Second))
+	t.Logf("attacks: %d", attacks+refusals)
 }
 
 // distinct leaves out pages that show the same as others.

@@ -1,0 +1,9 @@
+package row
+
+import "testing"
+
+func TestInner(t *testing.T) {
+	if t.Name() != "TestInner" {
+		t.Error(t.Name())
+	}
+}
