@@ -17,25 +17,29 @@ import (
 type activation struct {
 	card     *Checked
 	document *patches.Document
+	options  RenderOptions
 	guest    *sandbox.Guest // nil after close, and while it is frozen
 	frozen   []byte
+	image    *image // what frozen is of, where that is the image of an initialization and no round has run since
 	handlers []Handler
-	rounds   []Round
+	rounds   history
 	failure  *Failure
+
+	readClock, readRandom bool // in a round so far
 }
 
 // open prepares an activation; nothing of the card runs yet.
 func (r *Runtime) open(k *Checked, o RenderOptions) (*activation, error) {
-	g, err := r.engine.Guest(sandbox.Activation{Seed: o.Seed, Now: o.Now})
+	g, err := r.engine.Guest(activationOf(o))
 	if err != nil {
 		return nil, err
 	}
-	return &activation{card: k, document: k.Document(), guest: g}, nil
+	return &activation{card: k, document: k.Document(), options: o, guest: g}, nil
 }
 
 // close ends the guest; what was displayed stays.
 func (a *activation) close() {
-	a.frozen = nil
+	a.frozen, a.image = nil, nil
 	if a.guest != nil {
 		a.guest.Close()
 		a.guest = nil
@@ -89,7 +93,7 @@ func (a *activation) end(phase Phase, event *Event, out uiapi.Outcome, err error
 	}
 	a.record(Round{Phase: phase, Event: event}, out)
 	a.failure = &Failure{
-		Code: fault.Code, Phase: phase, Round: len(a.rounds) - 1,
+		Code: fault.Code, Phase: phase, Round: a.rounds.count() - 1,
 		Message: fault.Message, Line: fault.Line, Column: fault.Column,
 	}
 	a.close()
@@ -106,7 +110,8 @@ func (a *activation) record(r Round, out uiapi.Outcome) {
 	if len(out.Batch) > 0 {
 		_, r.Usage.BatchBytes = out.Batch.Size()
 	}
-	a.rounds = append(a.rounds, r)
+	a.rounds.add(r)
+	a.readClock, a.readRandom = a.readClock || u.ReadClock, a.readRandom || u.ReadRandom
 }
 
 // handles tells whether the card listens to that event (D10).
@@ -121,7 +126,7 @@ func (a *activation) snapshot() *Snapshot {
 		Display: &Display{
 			HTML: a.document.HTML(), CSS: a.card.Stylesheet.String(), Text: a.document.Text(),
 		},
-		Controls: a.document.Controls(), Handlers: slices.Clip(a.handlers), Rounds: slices.Clip(a.rounds), Failure: a.failure,
+		Controls: a.document.Controls(), Handlers: slices.Clip(a.handlers), Rounds: a.rounds.kept(), Failure: a.failure,
 		Diagnostics: a.card.Warnings,
 	}
 	if a.failure != nil {

@@ -57,8 +57,13 @@ func (c *Card) ID() string {
 	if !c.whole() {
 		return ""
 	}
-	sum := sha256.Sum256(c.appendCanonical(make([]byte, 0, c.size()+c.size()/8+64)))
+	sum := c.sum()
 	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// sum is what [Card.ID] shows, of a card that is whole.
+func (c *Card) sum() [sha256.Size]byte {
+	return sha256.Sum256(c.appendCanonical(make([]byte, 0, c.size()+c.size()/8+64)))
 }
 
 // whole tells that all five fields are there and can be written as JSON.
@@ -153,7 +158,7 @@ func (c *Card) Check() (*Checked, []Diagnostic) {
 	}
 	if c.whole() {
 		k.ID = c.ID()
-		if n := len(c.appendResult(nil)); n > limits.Result {
+		if n := len(c.appendResult(nil, k.ID)); n > limits.Result {
 			ds = append(ds, resultTooLarge(n))
 		}
 	}

@@ -7,15 +7,22 @@ import (
 	"example.com/cardrun/sandbox"
 )
 
-// wake gives the activation's guest, thawing it where it was frozen. It is called by whoever runs the round, alone.
-func (a *activation) wake(r *Runtime) (*sandbox.Guest, error) {
+// wake gives the activation's guest for a round, thawing it where it was frozen. It is called by whoever runs the round,
+// alone.
+func (a *activation) wake(r *Runtime) (g *sandbox.Guest, err error) {
+	m := a.image
+	a.image = nil // which the guest is no longer, after the round
 	switch {
 	case a.guest != nil:
 		return a.guest, nil
 	case a.frozen == nil:
 		return nil, ErrEnded
 	}
-	g, err := r.engine.Thaw(a.frozen)
+	if m != nil {
+		g, err = r.engine.ThawAs(a.frozen, activationOf(a.options), !m.drawn)
+	} else {
+		g, err = r.engine.Thaw(a.frozen)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +62,12 @@ func (s *Session) freeze() {
 	s.mu.Lock()
 	a, ctx := s.act, s.ctx
 	if s.busy || a.guest == nil || ctx.Err() != nil {
+		s.mu.Unlock()
+		return
+	}
+	if m := a.image; m != nil { // it is frozen already
+		a.close()
+		a.frozen, a.image = m.frozen, m
 		s.mu.Unlock()
 		return
 	}

@@ -25,15 +25,14 @@ func (c *Card) Result() ([]byte, error) {
 }
 
 // Result is [Card.Result] of a card that has been checked.
-func (k *Checked) Result() []byte { return k.Card.appendResult(nil) }
+func (k *Checked) Result() []byte { return k.Card.appendResult(nil, k.ID) }
 
 // appendResult writes the result. These bytes are the ones that R9 measures: whoever sends a result sends them, and adds
 // no escapes (encoding/json would write < as six bytes). Title and summary are in it twice, source fields once.
-func (c *Card) appendResult(b []byte) []byte {
+func (c *Card) appendResult(b []byte, id string) []byte {
 	if b == nil {
 		b = make([]byte, 0, c.size()+c.size()/4+len(c.Title)+len(c.Summary)+640)
 	}
-	id := c.ID()
 	b = appendQuoted(append(b, `{"content":[{"type":"text","text":`...), c.Summary)
 	b = appendQuoted(append(b, `}],"structuredContent":{"title":`...), c.Title)
 	b = appendQuoted(append(b, `,"summary":`...), c.Summary)

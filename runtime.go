@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,13 +24,23 @@ type Options struct {
 	NoCache bool
 	// Fuel bounds each round by work as well as by time, the same on every machine (D26). Default: no bound.
 	Fuel int64
+	// RenderCache is how many bytes of Snapshots are remembered, so that [Runtime.Render] of the same card, seed and time is
+	// answered without running it; Usage.Cached says so. What a card gave that looked at the clock without Now, or drew a
+	// random number without Seed, is not remembered, nor are timeouts and faults of the engine. Default: nothing is.
+	RenderCache int
+	// ImageCache is how many bytes of initialized cards are remembered, so that [Runtime.Open] and [Session.Refresh] of the
+	// same card start where its initialization ended, with seed and time of their own; what is remembered is as for
+	// RenderCache. Default: nothing is.
+	ImageCache int
 
 	budget time.Duration // of a round; for tests that are not about time, on a machine that is busy
 }
 
 // Runtime is the engine and its pool of guests. One is enough for a process. It may be used from many goroutines.
 type Runtime struct {
-	engine *sandbox.Engine
+	engine  *sandbox.Engine
+	renders *store[*Snapshot] // nil when nothing is to be remembered, as is images
+	images  *store[*image]
 }
 
 // New starts the engine and proves by a self-test that every budget holds on this machine. It takes about a second of
@@ -41,7 +52,7 @@ func New(ctx context.Context, o Options) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Runtime{engine: e}, nil
+	return &Runtime{engine: e, renders: newStore[*Snapshot](o.RenderCache), images: newStore[*image](o.ImageCache)}, nil
 }
 
 // Close ends the Runtime. Renders under way still finish.
@@ -52,6 +63,11 @@ func (r *Runtime) CacheError() error { return r.engine.CacheError() }
 
 // Workers is how many guests may run at once.
 func (r *Runtime) Workers() int { return r.engine.Workers() }
+
+// CacheStats says how RenderCache and ImageCache do.
+func (r *Runtime) CacheStats() (renders, images CacheStats) {
+	return r.renders.state(), r.images.state()
+}
 
 // RenderOptions make a run repeatable: the same card, seed and time give the same Snapshot but for elapsed_us.
 type RenderOptions struct {
@@ -65,23 +81,70 @@ type RenderOptions struct {
 // to see. Whatever the card did wrong is in the Snapshot; the error is for a context that ended, a closed Runtime, or an
 // engine that cannot make a guest.
 func (r *Runtime) Render(ctx context.Context, c *Card, o RenderOptions) (*Snapshot, error) {
-	checked, found := c.Check()
-	if checked == nil {
-		return r.reject(ctx, c, found)
+	var k key
+	ok := r.renders != nil
+	if ok {
+		k, ok = keyOf(c, o)
 	}
-	a, err := r.open(checked, o)
+	if !ok {
+		s, _, err := r.render(ctx, c, o)
+		return s, err
+	}
+	release, err := r.engine.Hold() // a closed Runtime answers nothing, not even from memory
 	if err != nil {
 		return nil, err
 	}
-	defer a.close()
+	defer release()
+	var s *Snapshot
+	before, remembered, err := r.renders.do(ctx, k, func() (res result[*Snapshot], err error) {
+		var a *activation
+		if s, a, err = r.render(ctx, c, o); err != nil || !s.lasting() {
+			return res, err
+		}
+		res = result[*Snapshot]{value: s.again(), size: s.size(), lasting: true}
+		if a != nil {
+			res.random, res.clock = a.readRandom, a.readClock
+		}
+		return res, nil
+	})
+	if remembered {
+		return before.again(), nil
+	}
+	return s, err
+}
+
+// render runs a card once. The activation, nil for a card that was rejected, is over.
+func (r *Runtime) render(ctx context.Context, c *Card, o RenderOptions) (*Snapshot, *activation, error) {
+	a, s, err := r.initialize(ctx, c, nil, o)
+	if a != nil {
+		a.close()
+	}
+	return s, a, err
+}
+
+// initialize gives an activation whose initialization has run, and what there is to see then. For a card that is rejected
+// there is only the latter. known is the card when it has been checked, or nil.
+func (r *Runtime) initialize(ctx context.Context, c *Card, known *Checked, o RenderOptions) (*activation, *Snapshot, error) {
+	if known == nil {
+		var found []Diagnostic
+		if known, found = c.Check(); known == nil {
+			s, err := r.reject(ctx, c, found)
+			return nil, s, err
+		}
+	}
+	a, err := r.open(known, o)
+	if err != nil {
+		return nil, nil, err
+	}
 	if err := a.start(ctx); err != nil {
+		a.close()
 		var syntax *limits.Error
 		if errors.As(err, &syntax) && syntax.Code == limits.ScriptSyntax {
-			return c.rejection(append(found, syntaxDiagnostic(syntax, c.JavaScript))), nil
+			return nil, c.rejection(append(slices.Clip(known.Warnings), syntaxDiagnostic(syntax, c.JavaScript))), nil
 		}
-		return nil, err
+		return nil, nil, err
 	}
-	return a.snapshot(), nil
+	return a, a.snapshot(), nil
 }
 
 // Check is [Card.Check] with the one rule more that needs an engine: whether the script parses (D23). Nothing of it runs.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +27,10 @@ type SessionOptions struct {
 	// FreezeAfter is how long a session stays idle before its guest is frozen to what differs from the boot image. Default:
 	// one second; negative never freezes.
 	FreezeAfter time.Duration
+	// KeepRounds is how many rounds are kept beside initialization, which always is: the last ones. Older ones are forgotten
+	// and missing in [Snapshot.Rounds], in a Report and in Follow; [Failure.Round] counts them all the same. Default: all
+	// rounds are kept, as the specification has it, and a session that lives long grows.
+	KeepRounds int
 
 	// schedule runs what Post leaves to do; tests put their own here to decide what happens in between.
 	schedule func(work func())
@@ -67,7 +70,7 @@ type Session struct {
 
 // Report is what sending events led to.
 type Report struct {
-	// Rounds are those that ended meanwhile.
+	// Rounds are those that ended meanwhile, of which [SessionOptions.KeepRounds] are kept.
 	Rounds []Round `json:"rounds"`
 	// Controls are the controls afterwards.
 	Controls []patches.Control `json:"controls"`
@@ -82,11 +85,6 @@ type Report struct {
 // Snapshot says why. A card whose initialization failed gives a Session that has ended. The error is as for
 // [Runtime.Render].
 func (r *Runtime) Open(ctx context.Context, c *Card, o SessionOptions) (*Session, *Snapshot, error) {
-	checked, found := c.Check()
-	if checked == nil {
-		snapshot, err := r.reject(ctx, c, found)
-		return nil, snapshot, err
-	}
 	if o.FreezeAfter == 0 {
 		o.FreezeAfter = time.Second
 	}
@@ -97,23 +95,15 @@ func (r *Runtime) Open(ctx context.Context, c *Card, o SessionOptions) (*Session
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &Session{rt: r, card: checked, o: o, release: release, refresh: make(chan struct{}, 1), news: make(chan struct{})}
-	s.life, s.die = context.WithCancel(context.Background())
-	a, err := s.start(ctx)
-	if err != nil {
-		s.die()
+	a, snapshot, err := r.begin(ctx, c, nil, o.RenderOptions)
+	if a == nil {
 		release()
-	} else {
-		s.install(a)
+		return nil, snapshot, err
 	}
-	var syntax *limits.Error
-	if errors.As(err, &syntax) && syntax.Code == limits.ScriptSyntax {
-		return nil, c.rejection(append(found, syntaxDiagnostic(syntax, c.JavaScript))), nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return s, s.Snapshot(), nil
+	s := &Session{rt: r, card: a.card, o: o, release: release, refresh: make(chan struct{}, 1), news: make(chan struct{})}
+	s.life, s.die = context.WithCancel(context.Background())
+	s.install(a)
+	return s, snapshot, nil
 }
 
 // start makes an activation from the saved document and its initial values (R121). It ends with the session.
@@ -121,15 +111,11 @@ func (s *Session) start(ctx context.Context) (*activation, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)()
-	a, err := s.rt.open(s.card, s.o.RenderOptions)
-	if err != nil {
-		return nil, err
+	a, rejected, err := s.rt.begin(ctx, &s.card.Card, s.card, s.o.RenderOptions)
+	if rejected != nil && a == nil { // by an engine that has changed its mind
+		return nil, &limits.Error{Code: limits.Engine, Message: "the card is rejected now, and was not before"}
 	}
-	if err := a.start(ctx); err != nil {
-		a.close()
-		return nil, err
-	}
-	return a, nil
+	return a, err
 }
 
 // install makes an activation the session's. Nothing is in flight.
@@ -138,6 +124,7 @@ func (s *Session) install(a *activation) {
 	defer s.mu.Unlock()
 	s.ctx, s.stop = context.WithCancel(s.life)
 	s.act, s.queue = a, queue{}
+	a.rounds.keep = s.o.KeepRounds
 	s.activations++
 	s.tell()
 	s.rested()
@@ -230,7 +217,7 @@ func (s *Session) post(events []Event) (p posted, err error) {
 			return p, fmt.Errorf("event %d: %w", n+1, err)
 		}
 	}
-	p.activation, p.before, p.vanished = s.activations, len(s.act.rounds), s.vanished
+	p.activation, p.before, p.vanished = s.activations, s.act.rounds.count(), s.vanished
 	for _, e := range events {
 		combined, ignored := false, true
 		if s.act.failure == nil { // the events before may have ended it (D35)
@@ -287,7 +274,7 @@ func (s *Session) Send(ctx context.Context, events ...Event) (Report, error) {
 	defer s.mu.Unlock()
 	r := Report{Controls: s.act.document.Controls(), Combined: p.combined, Ignored: p.ignored + s.vanished - p.vanished}
 	if p.activation == s.activations { // else a Refresh has come in between, and its rounds are not of these events
-		r.Rounds = slices.Clip(s.act.rounds[p.before:])
+		r.Rounds, _ = s.act.rounds.from(p.before)
 	}
 	return r, nil
 }
@@ -296,8 +283,11 @@ func (s *Session) Send(ctx context.Context, events ...Event) (Report, error) {
 type Progress struct {
 	// Activation counts from 1; a Refresh raises it, and then rounds are counted anew.
 	Activation int
-	// Rounds are those from the number that was asked for.
+	// Rounds are those from the number that was asked for, or from the oldest after which none was forgotten
+	// ([SessionOptions.KeepRounds]).
 	Rounds []Round
+	// First is the number of the first of Rounds; where there is none, of the next one to come.
+	First int
 	// Failure is why the activation ended, or nil. Closed tells that the session was closed.
 	Failure *Failure
 	Closed  bool
@@ -305,7 +295,7 @@ type Progress struct {
 	News <-chan struct{}
 }
 
-// Follow gives the rounds of an activation from number from on, counted from 0. For an activation that is not the
+// Follow gives the rounds of an activation from number from on; initialization is number 0. For an activation that is not the
 // present one, all rounds of the present one are given.
 func (s *Session) Follow(activation, from int) Progress {
 	s.mu.Lock()
@@ -313,9 +303,9 @@ func (s *Session) Follow(activation, from int) Progress {
 	if activation != s.activations {
 		from = 0
 	}
-	from = min(max(from, 0), len(s.act.rounds))
+	rounds, first := s.act.rounds.from(from)
 	return Progress{
-		Activation: s.activations, Rounds: slices.Clip(s.act.rounds[from:]), Failure: s.act.failure,
+		Activation: s.activations, Rounds: rounds, First: first, Failure: s.act.failure,
 		Closed: s.life.Err() != nil, News: s.news,
 	}
 }
@@ -326,6 +316,23 @@ func (s *Session) Snapshot() *Snapshot {
 	defer s.mu.Unlock()
 	return s.act.snapshot()
 }
+
+// Size is about how many bytes the session takes: document, rounds, and its guest, frozen or not. What it shares with other
+// sessions of the same card counts for each.
+func (s *Session) Size() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.act
+	n := 4096 + 4*s.card.Card.size() + a.document.Size() + a.rounds.size() + len(a.frozen)
+	if a.guest != nil {
+		last := a.rounds.rounds[len(a.rounds.rounds)-1]
+		n += restingGuest + int(last.Usage.HeapBytes)
+	}
+	return n
+}
+
+// restingGuest is what a guest keeps of memory beside its heap: pages that were touched, and the machine's own.
+const restingGuest = 300 << 10
 
 // tell wakes those who follow. The caller holds mu.
 func (s *Session) tell() {

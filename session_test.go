@@ -788,7 +788,7 @@ func BenchmarkRound(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		if n++; n%1000 == 0 {
-			s.act.rounds = s.act.rounds[:1]
+			s.act.rounds.rounds = s.act.rounds.rounds[:1]
 		}
 		if _, err := s.Send(context.Background(), input("workers", values[n%2])); err != nil {
 			b.Fatal(err)
@@ -813,7 +813,7 @@ func BenchmarkFrozenSession(b *testing.B) {
 					if _, err := s.Send(context.Background(), input("workers", "5")); err != nil {
 						b.Fatal(err)
 					}
-					s.act.rounds = s.act.rounds[:1]
+					s.act.rounds.rounds = s.act.rounds.rounds[:1]
 				} else if _, err := s.act.wake(r); err != nil {
 					b.Fatal(err)
 				}

@@ -41,7 +41,8 @@ type Snapshot struct {
 	Controls []patches.Control `json:"controls"`
 	// Handlers are the pairs given to ui.on, in order of first registration (R60, R61).
 	Handlers []Handler `json:"handlers"`
-	// Rounds are all rounds so far; one that ended the activation is among them, with no patches.
+	// Rounds are all rounds so far, or initialization and the last ones ([SessionOptions.KeepRounds]); one that ended the
+	// activation is among them, with no patches.
 	Rounds []Round `json:"rounds"`
 	// Failure is nil unless Outcome is Failed.
 	Failure     *Failure     `json:"failure"`

@@ -52,6 +52,22 @@ func TestSharedCases(t *testing.T) {
 	expectAll(t, load(t, dir))
 }
 
+// TestCasesFromMemory runs all cases twice on a runtime that remembers: what came from memory is as expected, too.
+func TestCasesFromMemory(t *testing.T) {
+	r, err := cardrun.New(t.Context(), cardrun.Options{RenderCache: 8 << 20, ImageCache: 32 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cases := load(t, "cases")
+	for range 2 {
+		expectAllOn(t, r, cases)
+	}
+	if _, images := r.CacheStats(); images.Hits < int64(len(cases))/2 {
+		t.Errorf("%+v for %d cases", images, len(cases))
+	}
+}
+
 func load(t *testing.T, path string) []conformance.Case {
 	t.Helper()
 	cases, err := conformance.Load(path)
@@ -65,7 +81,11 @@ func load(t *testing.T, path string) []conformance.Case {
 // middle of a round; a case that failed for its time alone is played again, by itself.
 func expectAll(t *testing.T, cases []conformance.Case) {
 	t.Helper()
-	r := engine(t)
+	expectAllOn(t, engine(t), cases)
+}
+
+func expectAllOn(t *testing.T, r *cardrun.Runtime, cases []conformance.Case) {
+	t.Helper()
 	results := conformance.Run(t.Context(), r, cases, conformance.Options{})
 	for i := range results {
 		for again := 0; again < 3 && late(&results[i]); again++ {

@@ -87,7 +87,19 @@ func (g *Guest) Freeze(ctx context.Context, limit int) ([]byte, error) {
 // Thaw makes a guest of frozen state, on any engine with the same boot image: it goes on where the frozen one stood, and
 // nothing that it can see differs. The error is [ErrFrozen], wrapped, for state that is damaged or foreign; then nothing of
 // it is used.
-func (e *Engine) Thaw(frozen []byte) (*Guest, error) {
+func (e *Engine) Thaw(frozen []byte) (*Guest, error) { return e.thaw(frozen, nil, false) }
+
+// ThawAs is Thaw for another activation than the frozen one: the guest's clock is that of a. With reseed, its random numbers
+// are those that follow from a's seed as in a guest that has not drawn any yet, which is right where the frozen one
+// had not either ([Usage.ReadRandom]); without, its generator goes on.
+func (e *Engine) ThawAs(frozen []byte, a Activation, reseed bool) (*Guest, error) {
+	if err := a.Check(); err != nil {
+		return nil, err
+	}
+	return e.thaw(frozen, &a, reseed)
+}
+
+func (e *Engine) thaw(frozen []byte, a *Activation, reseed bool) (*Guest, error) {
 	now, size, plain, err := e.unpack(frozen)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFrozen, err)
@@ -100,8 +112,16 @@ func (e *Engine) Thaw(frozen []byte) (*Guest, error) {
 		e.put(i, false)
 		return nil, fmt.Errorf("%w: %w", ErrFrozen, err)
 	}
+	if a != nil {
+		now = a.Now
+	}
 	g := e.newGuest(i, now)
-	if g.random, err = i.u64(e.image.context + ctxRandom); err != nil {
+	if reseed {
+		g.random, err = e.image.seed(i, a.seed())
+	} else {
+		g.random, err = i.u64(e.image.context + ctxRandom)
+	}
+	if err != nil {
 		e.put(i, false)
 		return nil, fmt.Errorf("%w: %w", ErrFrozen, err)
 	}

@@ -19,6 +19,22 @@ type Activation struct {
 	Now time.Time
 }
 
+// Check refuses a time that the guest's clock cannot tell: years before 1970 or after 2261.
+func (a Activation) Check() error {
+	if year := a.Now.UTC().Year(); !a.Now.IsZero() && (year < 1970 || year > 2261) {
+		return fmt.Errorf("set the guest's clock to %s: the year must be 1970 to 2261", a.Now.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// seed is the one given, or one at random.
+func (a Activation) seed() uint64 {
+	if a.Seed != nil {
+		return *a.Seed
+	}
+	return rand.Uint64()
+}
+
 // Round is one round to run.
 type Round struct {
 	// Input is JSON text, parsed in the guest and handed to the prelude's enter. It must be valid.
@@ -81,19 +97,15 @@ var errEnded = &limits.Error{Code: limits.Engine, Message: "the guest has ended;
 
 // Guest opens an activation: a machine exactly as the boot image says, seeded. It does not wait for a worker; Run does.
 func (e *Engine) Guest(a Activation) (*Guest, error) {
-	if year := a.Now.UTC().Year(); !a.Now.IsZero() && (year < 1970 || year > 2261) {
-		return nil, fmt.Errorf("set the guest's clock to %s: the year must be 1970 to 2261", a.Now.Format(time.RFC3339))
+	if err := a.Check(); err != nil {
+		return nil, err
 	}
 	i, err := e.take(false)
 	if err != nil {
 		return nil, err
 	}
-	seed := rand.Uint64()
-	if a.Seed != nil {
-		seed = *a.Seed
-	}
 	g := e.newGuest(i, a.Now)
-	if g.random, err = e.image.seed(i, seed); err != nil {
+	if g.random, err = e.image.seed(i, a.seed()); err != nil {
 		e.put(i, false)
 		return nil, &limits.Error{Code: limits.Engine, Message: "no guest could be made: " + err.Error(), Cause: err}
 	}
