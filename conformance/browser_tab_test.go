@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"sync"
@@ -23,20 +22,9 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/go-json-experiment/json"
-)
 
-// chromium finds the browser: CARDRUN_CHROMIUM, or what distributions call it.
-func chromium() string {
-	for _, name := range []string{os.Getenv("CARDRUN_CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
-		if name == "" {
-			continue
-		}
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	return ""
-}
+	"example.com/cardrun/conformance/chromium"
+)
 
 // A tab is one page of Chromium, a server for what it loads, and a watch over all that happens in it.
 type tab struct {
@@ -52,10 +40,6 @@ type tab struct {
 // openTab starts the browser. No name is resolved in it but that of the test's own server.
 func openTab(t testing.TB) *tab {
 	t.Helper()
-	path := chromium()
-	if path == "" {
-		t.Skip("SKIPPED, NOTHING IS PROVED: there is no Chromium here; install it, or name it in CARDRUN_CHROMIUM")
-	}
 	b := &tab{t: t, pages: map[string][]byte{
 		"/":            []byte("<!DOCTYPE html><meta charset=utf-8><title>host</title><body>"),
 		"/blank":       []byte("<!DOCTYPE html><meta charset=utf-8>"),
@@ -64,34 +48,10 @@ func openTab(t testing.TB) *tab {
 	b.server = httptest.NewServer(b)
 	t.Cleanup(b.server.Close)
 
-	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.DisableGPU,
-		chromedp.WindowSize(1000, 800),
-	}
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // Chromium refuses to start as root otherwise
-	}
-	for _, flag := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync", "disable-extensions",
-		"disable-default-apps", "disable-dev-shm-usage", "disable-background-timer-throttling", "disable-renderer-backgrounding", "mute-audio"} {
-		options = append(options, chromedp.Flag(flag, true))
-	}
-	options = append(options, chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"))
-	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(stop)
-	ctx, closeTab := chromedp.NewContext(ctx, chromedp.WithListener(b.watch))
-	t.Cleanup(closeTab)
-	t.Cleanup(func() {
-		if err := chromedp.Cancel(ctx); err != nil {
-			t.Logf("close browser: %v", err)
-		}
-	})
-	b.ctx = ctx
+	b.ctx = chromium.Start(t, b.watch)
 	script, err := os.ReadFile("testdata/browser.js")
 	if err != nil {
 		t.Fatal(err)
-	}
-	if err := chromedp.Do(ctx); err != nil { // the browser lives as long as the context of its first call
-		t.Fatalf("start %s: %v", path, err)
 	}
 	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		for _, enable := range []func() error{
