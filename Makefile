@@ -13,7 +13,7 @@ RACE      = . ./sandbox ./uiapi ./conformance
 SYSTEMS   = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 PROBE     = ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches
 FUZZ      = ./limits:FuzzLength ./sandbox:FuzzAdapt ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches \
-            .:FuzzDecode .:FuzzCheck .:FuzzDisplayText ./cmd/cardrun:FuzzJSONSafe
+            ./uiapi/script:FuzzRead .:FuzzDecode .:FuzzCheck .:FuzzDisplayText ./cmd/cardrun:FuzzJSONSafe
 
 .PHONY: test quick browser chromium security format lint race systems bench probe fuzz
 
