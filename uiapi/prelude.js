@@ -14,6 +14,7 @@
 	const create = Object.create;
 	const hasOwn = Object.hasOwn;
 	const slice = String.prototype.slice;
+	const toWellFormed = String.prototype.toWellFormed;
 	const PromiseCtor = Promise;
 	const promiseResolve = Promise.resolve;
 	const toString = String;
@@ -31,6 +32,10 @@
 	let units = 2; // of the batch's JSON text, its brackets included (`D19`)
 	let registered = '';
 	let inside = false; // between enter and leave
+	let over = false; // something was thrown that ends the activation; what its getters still call comes to nothing
+
+	// quote is a string as JSON text, lone surrogates replaced first (`D2`): they must not count as the escapes that JSON has for them.
+	const quote = (s) => stringify(apply(toWellFormed, s, []));
 
 	const cut = (s, n) => s.length > n ? apply(slice, s, [0, n]) + '…' : s;
 
@@ -56,7 +61,7 @@
 
 	const refuse = (message) => fail('ui_operation', message);
 
-	const over = () => new UIError('an earlier ui call failed; the activation has ended');
+	const late = () => new UIError(failed ? 'an earlier ui call failed; the activation has ended' : 'the activation has ended');
 
 	// valid tells whether s matches ^[A-Za-z][A-Za-z0-9_-]{0,63}$ (`R24`).
 	const valid = (s) => {
@@ -73,11 +78,11 @@
 
 	// emit adds one patch (`R53`–`R56`, `R104`, `R107`). Whether its target is there is seen when the batch is applied (`D12`).
 	const emit = (op, id, value) => {
-		if (failed) throw over();
+		if (failed || over) throw late();
 		if (typeof id !== 'string') throw refuse('ui.' + op + ': the id must be a string, not ' + kind(id));
 		if (typeof value !== 'string') throw refuse('ui.' + op + "('" + cut(id, 64) + "'): the value must be a string, not " + kind(value) + '; use String(…)');
 		if (count === limits.patches) throw fail('patches', 'more than ' + limits.patches + ' ui.text, ui.html and ui.value calls in one round');
-		const text = (count === 0 ? '' : ',') + '{"op":"' + op + '","id":' + stringify(id) + ',"value":' + stringify(value) + '}';
+		const text = (count === 0 ? '' : ',') + '{"op":"' + op + '","id":' + quote(id) + ',"value":' + quote(value) + '}';
 		if (units + text.length > limits.batch) throw fail('input_limit', 'the patches of this round pass ' + limits.batch + ' characters');
 		patches = patches + text;
 		units += text.length;
@@ -87,7 +92,7 @@
 	const ui = {
 		// on registers a handler (`R50`, `R60`, `R61`, `D10`).
 		on(id, type, fn) {
-			if (failed) throw over();
+			if (failed || over) throw late();
 			if (typeof id !== 'string' || !valid(id)) throw refuse('ui.on: the id must be a string like an element id, not ' + (typeof id === 'string' ? "'" + cut(id, 64) + "'" : kind(id)));
 			if (type !== 'input' && type !== 'change' && type !== 'click') throw refuse("ui.on('" + id + "'): the type must be 'input', 'change' or 'click', not " + (typeof type === 'string' ? "'" + cut(type, 64) + "'" : kind(type)));
 			if (typeof fn !== 'function') throw refuse("ui.on('" + id + "', '" + type + "'): the handler must be a function, not " + kind(fn));
@@ -101,7 +106,7 @@
 		},
 		// input gives a control's value: what was asked for in this round, else what was displayed (`R52`, `R57`–`R59`).
 		input(id) {
-			if (failed) throw over();
+			if (failed || over) throw late();
 			if (typeof id !== 'string') throw refuse('ui.input: the id must be a string, not ' + kind(id));
 			const shown = hasOwn(snapshot, id) ? snapshot[id] : undefined;
 			const asked = requested[id];
@@ -151,6 +156,7 @@
 		},
 		// describe tells what was thrown. Getters and toString of the card may run for it, inside the round's budgets.
 		describe(thrown) {
+			over = true;
 			let message = '', stack = '';
 			try {
 				if (typeof thrown === 'object' && thrown !== null) {
