@@ -390,6 +390,7 @@ func TestAbsentR90(t *testing.T) {
 	names := []string{"document", "window", "self", "fetch", "require", "setTimeout", "setInterval", "setImmediate", "clearTimeout", "postMessage",
 		"querySelector", "addEventListener", "XMLHttpRequest", "WebSocket", "process", "std", "os", "bjson", "print", "console", "gc", "navigator",
 		"scriptArgs", "performance", "QJS_PROXY_VALUE", "Worker", "module", "exports", "Deno", "Bun", "importScripts"}
+	t.Logf("attacks: %d", 6*len(names)+12)
 	for _, n := range names {
 		expect(t, fmt.Sprintf(`ui.text('o', [typeof %[1]s, typeof globalThis.%[1]s, typeof Function('return this')().%[1]s, typeof (0, eval)('this').%[1]s,
 			typeof ui.text.constructor('return this')().%[1]s, typeof (() => 0).constructor('return this')().%[1]s] + '')`, n),
