@@ -171,6 +171,7 @@ func (g *Guest) within(ctx context.Context, work func(*activity) ([]byte, error)
 	res := Result{Output: out}
 	res.Usage = Usage{Elapsed: time.Since(rd.start), Fuel: rd.spent(), Microtasks: a.jobs, ReadClock: rd.readClock}
 	rd.end()
+	g.i.shrink()
 	if res.Usage.Elapsed > g.budget && (err == nil || isThrown(err)) {
 		res.Output, err = nil, errTime // the last stretch had no tick, but the time is over all the same
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
+	"reflect"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -26,6 +28,7 @@ type instance struct {
 	stack [8]uint64
 
 	eval, evalFunction, callFunction, executeJob, parseJSON, freeValue api.Function
+	stacks                                                             [roundCalls]reflect.Value // the native stacks of those
 }
 
 // instantiate makes an instance whose memory is as the binary says, with nothing run.
@@ -41,16 +44,69 @@ func (e *Engine) instantiate() (*instance, error) {
 		mem.Free()
 		return nil, fmt.Errorf("instantiate guest: %w", err)
 	}
-	return &instance{
-		mod: mod, mem: mem, round: newRound(mod),
-		fuel:         mod.ExportedGlobal("fuel").(api.MutableGlobal),
-		eval:         mod.ExportedFunction("eval"),
-		evalFunction: mod.ExportedFunction("evalFunction"),
-		callFunction: mod.ExportedFunction("call"),
-		executeJob:   mod.ExportedFunction("executeJob"),
-		parseJSON:    mod.ExportedFunction("parseJSON"),
-		freeValue:    mod.ExportedFunction("freeValue"),
-	}, nil
+	i := &instance{mod: mod, mem: mem, round: newRound(mod), fuel: mod.ExportedGlobal("fuel").(api.MutableGlobal)}
+	for n := range i.functions() {
+		i.bind(n)
+	}
+	return i, nil
+}
+
+// functions are the exported functions that a guest's rounds call, by name.
+func (i *instance) functions() [roundCalls]export {
+	return [...]export{
+		{&i.eval, "eval"}, {&i.evalFunction, "evalFunction"}, {&i.callFunction, "call"}, {&i.executeJob, "executeJob"},
+		{&i.parseJSON, "parseJSON"}, {&i.freeValue, "freeValue"},
+	}
+}
+
+// roundCalls is how many functions a round calls.
+const roundCalls = 6
+
+type export struct {
+	to   *api.Function
+	name string
+}
+
+// bind looks function n up, which gives it a new, small native stack.
+func (i *instance) bind(n int) {
+	f := i.functions()[n]
+	*f.to = i.mod.ExportedFunction(f.name)
+	i.stacks[n] = nativeStack(*f.to)
+}
+
+// nativeStackKept is how large a native stack may stay between rounds, for each function that the host calls: a hundred calls
+// deep. Its frames are large: 256 KiB of the guest's own stack may be 8 MiB of it.
+const nativeStackKept = 1 << 20
+
+// shrink lets go of native stacks that a deep recursion has made large: they are outside the guest's memory and would stay
+// as long as the instance.
+func (i *instance) shrink() {
+	for n, stack := range i.stacks {
+		if stackSize(stack) > nativeStackKept {
+			i.bind(n)
+		}
+	}
+}
+
+// nativeStack is the stack, a slice, that machine code called through f runs on. The runtime does not tell, so its own field is
+// looked at; the zero Value where it is not to be found.
+func nativeStack(f api.Function) reflect.Value {
+	v := reflect.ValueOf(f)
+	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+		return reflect.Value{}
+	}
+	if v = v.Elem().FieldByName("stack"); v.Kind() != reflect.Slice {
+		return reflect.Value{}
+	}
+	return v
+}
+
+// stackSize is the size in bytes of what nativeStack gave, now; one that was not found counts as large.
+func stackSize(stack reflect.Value) int {
+	if !stack.IsValid() {
+		return math.MaxInt
+	}
+	return stack.Len() * int(stack.Type().Elem().Size())
 }
 
 // close gives everything back. The instance must not be used again.
