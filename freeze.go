@@ -98,3 +98,10 @@ func (s *Session) freeze() {
 // frozenLimit is how many bytes of a guest may differ from the boot image for it to be frozen: with more, freezing and
 // thawing cost more time than the memory is worth.
 const frozenLimit = 4 << 20
+
+// Frozen tells that the session keeps no guest of its own at this moment: it is frozen, or its activation has ended.
+func (s *Session) Frozen() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.act.guest == nil
+}

@@ -32,6 +32,10 @@ type Options struct {
 	// same card start where its initialization ended, with seed and time of their own; what is remembered is as for
 	// RenderCache. Default: nothing is.
 	ImageCache int
+	// Admit, where it is set, is asked before anything runs on a worker: it may make it wait, or refuse it with an error. done
+	// is called when the work is over. For a session's rounds after the first, ctx has the values of the context that the
+	// session was opened with; refusing one of those ends the session, so Admit should only make it wait.
+	Admit func(ctx context.Context) (done func(), err error)
 
 	budget time.Duration // of a round; for tests that are not about time, on a machine that is busy
 }
@@ -47,7 +51,7 @@ type Runtime struct {
 // one core, or some tens of milliseconds with a warm cache. Close the Runtime when it is no longer wanted.
 func New(ctx context.Context, o Options) (*Runtime, error) {
 	e, err := sandbox.New(ctx, sandbox.Options{
-		Prelude: uiapi.Prelude(), Workers: o.Workers, CacheDir: o.CacheDir, NoCache: o.NoCache, Fuel: o.Fuel, Budget: o.budget,
+		Prelude: uiapi.Prelude(), Workers: o.Workers, CacheDir: o.CacheDir, NoCache: o.NoCache, Fuel: o.Fuel, Admit: o.Admit, Budget: o.budget,
 	})
 	if err != nil {
 		return nil, err
@@ -68,6 +72,9 @@ func (r *Runtime) Workers() int { return r.engine.Workers() }
 func (r *Runtime) CacheStats() (renders, images CacheStats) {
 	return r.renders.state(), r.images.state()
 }
+
+// Replaced counts guests that were not used again for another card, by the reason.
+func (r *Runtime) Replaced() sandbox.Replaced { return r.engine.Replaced() }
 
 // RenderOptions make a run repeatable: the same card, seed and time give the same Snapshot but for elapsed_us.
 type RenderOptions struct {

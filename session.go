@@ -101,7 +101,7 @@ func (r *Runtime) Open(ctx context.Context, c *Card, o SessionOptions) (*Session
 		return nil, snapshot, err
 	}
 	s := &Session{rt: r, card: a.card, o: o, release: release, refresh: make(chan struct{}, 1), news: make(chan struct{})}
-	s.life, s.die = context.WithCancel(context.Background())
+	s.life, s.die = context.WithCancel(context.WithoutCancel(ctx))
 	s.install(a)
 	return s, snapshot, nil
 }

@@ -35,6 +35,11 @@ type Options struct {
 	// Fuel bounds a round by work instead of time as well: loop iterations inside the engine, the same on every machine.
 	// Default: no bound. A round that passes it fails with the code timeout.
 	Fuel int64
+	// Admit, where it is set, is asked before anything runs on a worker. It may make the work wait, or refuse it with an
+	// error, which the caller of the work gets, wrapped; done is called when the work is over. ctx is the one of the call.
+	// It is for a service that shares the workers among many by rules of its own; it should let no more in at once than
+	// there are workers, or they wait here once more.
+	Admit func(ctx context.Context) (done func(), err error)
 
 	reserve  func(int) (*reservation, error) // for tests of a host that fails
 	unfueled bool                            // for measuring what fuel costs: nothing stops such a guest
@@ -52,12 +57,13 @@ type Engine struct {
 	fuel     int64
 	reserve  func(int) (*reservation, error)
 	slots    chan struct{} // one place for each guest that runs
+	admit    func(context.Context) (func(), error)
 
 	mu       sync.Mutex // guards what follows; held for no longer than it takes to read or write them
 	idle     []*instance
 	live     int // guests that are open, and holds
 	closed   bool
-	replaced int64
+	replaced Replaced
 }
 
 // New compiles the module, boots it once, takes the image, and proves with a self-test that every budget holds. It
@@ -72,7 +78,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if o.reserve == nil {
 		o.reserve = reserve
 	}
-	e := &Engine{budget: o.Budget, fuel: o.Fuel, reserve: o.reserve, slots: make(chan struct{}, o.Workers)}
+	e := &Engine{budget: o.Budget, fuel: o.Fuel, reserve: o.reserve, admit: o.Admit, slots: make(chan struct{}, o.Workers)}
 	if err := e.compile(ctx, o); err != nil {
 		return nil, err
 	}
@@ -145,30 +151,41 @@ func (e *Engine) CacheError() error { return e.cacheErr }
 // Workers is how many guests may run at once.
 func (e *Engine) Workers() int { return cap(e.slots) }
 
-// Replaced counts the instances that were thrown away because a guest trapped, ran out of something, or grew.
-func (e *Engine) Replaced() int64 {
+// Replaced counts instances that were thrown away, by the reason.
+type Replaced struct {
+	Stopped int64 // a guest trapped or ran out of something, or was stopped from outside
+	Grown   int64 // a guest took more memory than the boot image has
+}
+
+// Replaced counts the instances that were thrown away so far.
+func (e *Engine) Replaced() Replaced {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.replaced
 }
 
-// occupy waits for a worker.
-func (e *Engine) occupy(ctx context.Context) error {
+// occupy waits for a worker. vacate gives it back.
+func (e *Engine) occupy(ctx context.Context) (vacate func(), err error) {
 	if err := ctx.Err(); err != nil { // a free worker would win against it half of the time
-		return fmt.Errorf("wait for a worker: %w", err)
+		return nil, fmt.Errorf("wait for a worker: %w", err)
+	}
+	done := func() {}
+	if e.admit != nil {
+		if done, err = e.admit(ctx); err != nil {
+			return nil, fmt.Errorf("wait for a worker: %w", err)
+		}
 	}
 	select {
 	case e.slots <- struct{}{}:
-		return nil
+		return func() { <-e.slots; done() }, nil
 	case <-ctx.Done():
-		return fmt.Errorf("wait for a worker: %w", ctx.Err())
+		done()
+		return nil, fmt.Errorf("wait for a worker: %w", ctx.Err())
 	}
 }
 
-func (e *Engine) vacate() { <-e.slots }
-
-// Idle tells whether a worker is free at this moment.
-func (e *Engine) Idle() bool { return len(e.slots) < cap(e.slots) }
+// Idle tells whether a worker is free at this moment, as far as is known here: where Admit decides, it is not.
+func (e *Engine) Idle() bool { return e.admit == nil && len(e.slots) < cap(e.slots) }
 
 // Hold keeps the engine going for one who has frozen guests: until the release, which may be called once or more, Thaw works
 // even when the engine was closed meanwhile.
@@ -263,7 +280,11 @@ func (e *Engine) put(i *instance, sound bool) {
 		e.mu.Unlock()
 	} else {
 		e.mu.Lock()
-		e.replaced++
+		if sound {
+			e.replaced.Grown++
+		} else {
+			e.replaced.Stopped++
+		}
 		e.mu.Unlock()
 	}
 	if i != nil {

@@ -59,10 +59,11 @@ func (g *Guest) Freeze(ctx context.Context, limit int) ([]byte, error) {
 	if g.ended {
 		return nil, errEnded
 	}
-	if err := g.engine.occupy(ctx); err != nil {
+	vacate, err := g.engine.occupy(ctx)
+	if err != nil {
 		return nil, err
 	}
-	defer g.engine.vacate()
+	defer vacate()
 	m, i := g.engine.image, g.i
 	plain, pages, err := m.difference(i, limit)
 	if err != nil {

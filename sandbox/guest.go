@@ -159,10 +159,11 @@ func (g *Guest) within(ctx context.Context, work func(*activity) ([]byte, error)
 		return Result{}, errEnded
 	}
 	e := g.engine
-	if err := e.occupy(ctx); err != nil {
+	vacate, err := e.occupy(ctx)
+	if err != nil {
 		return Result{}, err
 	}
-	defer e.vacate()
+	defer vacate()
 
 	a := &activity{m: e.image, i: g.i}
 	rd := g.i.round
