@@ -62,8 +62,8 @@ func (e Event) event() cardrun.Event {
 	return cardrun.Event{ID: e.ID, Type: e.Type, Value: e.Value, Checked: e.Checked}
 }
 
-// timed tells that the step's events go out by the clock.
-func (s *Step) timed() bool {
+// Timed tells that the step's events go out by the clock.
+func (s *Step) Timed() bool {
 	for _, e := range s.Events {
 		if e.AtMS != nil {
 			return true
@@ -72,10 +72,10 @@ func (s *Step) timed() bool {
 	return false
 }
 
-// timed tells that some step goes by the clock, so that the case wants the machine for itself.
-func (c *Case) timed() bool {
+// Timed tells that some step goes by the clock, so that the case wants the machine for itself.
+func (c *Case) Timed() bool {
 	for i := range c.Steps {
-		if c.Steps[i].timed() {
+		if c.Steps[i].Timed() {
 			return true
 		}
 	}

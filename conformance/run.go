@@ -29,7 +29,7 @@ func Run(ctx context.Context, r *cardrun.Runtime, cases []Case, o Options) Resul
 	results := make(Results, len(cases))
 	var free, timed []int
 	for i := range cases {
-		if cases[i].timed() {
+		if cases[i].Timed() {
 			timed = append(timed, i)
 		} else {
 			free = append(free, i)
@@ -116,7 +116,7 @@ func (c *Case) play(ctx context.Context, r *cardrun.Runtime) ([]Mismatch, error)
 // dropped.
 func deliver(ctx context.Context, s *cardrun.Session, step *Step) error {
 	switch {
-	case step.timed():
+	case step.Timed():
 		start := time.Now()
 		for _, e := range step.Events {
 			if e.AtMS != nil {

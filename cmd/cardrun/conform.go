@@ -81,11 +81,7 @@ func each(err error) []error {
 
 // progress shows how far the run has come, where somebody sees it: on a terminal.
 func progress(w io.Writer) func(done, all int) {
-	f, ok := w.(*os.File)
-	if !ok {
-		return nil
-	}
-	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+	if !terminal(w) {
 		return nil
 	}
 	return func(done, all int) {
@@ -95,4 +91,14 @@ func progress(w io.Writer) func(done, all int) {
 			fmt.Fprint(w, "\r\x1b[K")
 		}
 	}
+}
+
+// terminal tells that somebody sees what is written at once.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -45,6 +45,7 @@ type cli struct {
 	Show   showCmd   `cmd:"" help:"Print the tool result that a card gives."`
 
 	Conform conformCmd `cmd:"" help:"Run case files: cards, what a user does, and what must come of it."`
+	Load    loadCmd    `cmd:"" help:"Play case files against a service at a rate: latencies, errors, mismatches."`
 }
 
 // env is what a command works with.
