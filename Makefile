@@ -3,7 +3,8 @@
 # make browser the tests against Chromium, which is installed first where that is possible
 # make security  the proofs of SECURITY.md: promise, attacks tried, result
 # make bench   the figures of the README
-# make probe   the fuzz targets that stand between a card and a page, 5 seconds each, 60 where CI=true
+# make probe   the fuzz targets that stand between a card and a page, 5 seconds each, 60 where CI=true, and generated
+#              cards, 5 seconds, 2 minutes where CI=true
 # make fuzz    each fuzz target for FUZZTIME (default 10 minutes)
 
 GO        ?= go
@@ -13,7 +14,7 @@ RACE      = . ./sandbox ./uiapi ./conformance
 SYSTEMS   = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 PROBE     = ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches
 FUZZ      = ./limits:FuzzLength ./sandbox:FuzzAdapt ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches \
-            ./uiapi/script:FuzzRead .:FuzzDecode .:FuzzCheck .:FuzzDisplayText ./cmd/cardrun:FuzzJSONSafe
+            ./uiapi/script:FuzzRead .:FuzzDecode .:FuzzCheck .:FuzzDisplayText ./cmd/cardrun:FuzzJSONSafe ./conformance:FuzzCards
 
 .PHONY: test quick browser chromium security format lint race systems bench probe fuzz
 
@@ -68,6 +69,7 @@ bench:
 
 probe:
 	@$(MAKE) --no-print-directory fuzz FUZZ="$(PROBE)" FUZZTIME=$(if $(CI),60s,5s)
+	@$(MAKE) --no-print-directory fuzz FUZZ=./conformance:FuzzCards FUZZTIME=$(if $(CI),2m,5s)
 
 fuzz:
 	@for f in $(FUZZ); do \

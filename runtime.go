@@ -24,6 +24,9 @@ type Options struct {
 	NoCache bool
 	// Fuel bounds each round by work as well as by time, the same on every machine (D26). Default: no bound.
 	Fuel int64
+	// Interpreter runs cards on an interpreter, to hold the compiled engine against it: some fifty times slower, with no
+	// bound on a round but Fuel, which must be given. For tests only; see [sandbox.Options].
+	Interpreter bool
 	// RenderCache is how many bytes of Snapshots are remembered, so that [Runtime.Render] of the same card, seed and time is
 	// answered without running it; Usage.Cached says so. What a card gave that looked at the clock without Now, or drew a
 	// random number without Seed, is not remembered, nor are timeouts and faults of the engine. Default: nothing is.
@@ -51,7 +54,7 @@ type Runtime struct {
 // one core, or some tens of milliseconds with a warm cache. Close the Runtime when it is no longer wanted.
 func New(ctx context.Context, o Options) (*Runtime, error) {
 	e, err := sandbox.New(ctx, sandbox.Options{
-		Prelude: uiapi.Prelude(), Workers: o.Workers, CacheDir: o.CacheDir, NoCache: o.NoCache, Fuel: o.Fuel, Admit: o.Admit, Budget: o.budget,
+		Prelude: uiapi.Prelude(), Workers: o.Workers, CacheDir: o.CacheDir, NoCache: o.NoCache, Fuel: o.Fuel, Admit: o.Admit, Budget: o.budget, Interpreter: o.Interpreter,
 	})
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"time"
@@ -40,6 +41,10 @@ type Options struct {
 	// It is for a service that shares the workers among many by rules of its own; it should let no more in at once than
 	// there are workers, or they wait here once more.
 	Admit func(ctx context.Context) (done func(), err error)
+	// Interpreter runs guests on wazero's interpreter in place of compiled code, to hold the one against the other. It is
+	// some fifty times slower, so a round is bounded by Fuel, which must be given, and not by Budget. The interpreter has a
+	// stack of its own that is shorter than the compiler's: a deep recursion may end with an engine fault. For tests only.
+	Interpreter bool
 
 	reserve  func(int) (*reservation, error) // for tests of a host that fails
 	unfueled bool                            // for measuring what fuel costs: nothing stops such a guest
@@ -75,6 +80,12 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if o.Budget <= 0 {
 		o.Budget = limits.Round
 	}
+	if o.Interpreter {
+		if o.Fuel <= 0 {
+			return nil, errors.New("start engine: the option Interpreter needs Fuel, which alone bounds a round there")
+		}
+		o.Budget = math.MaxInt64
+	}
 	if o.reserve == nil {
 		o.reserve = reserve
 	}
@@ -103,7 +114,7 @@ func (e *Engine) start(ctx context.Context, o Options) error {
 	}
 	e.identity = e.image.sum(e.identity)
 	e.idle = append(e.idle, i)
-	if o.unfueled {
+	if o.unfueled || o.Interpreter { // the self-test is about the code that cards run on
 		return nil
 	}
 	return e.selfTest(ctx)
@@ -119,14 +130,18 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 		return fmt.Errorf("load engine: %w", err)
 	}
 	e.identity = sha256.Sum256(wasm)
-	if !o.NoCache {
+	if !o.NoCache && !o.Interpreter {
 		e.cache, e.cacheErr = openCache(o.CacheDir)
 		if e.cacheErr != nil && o.CacheDir != "" {
 			return fmt.Errorf("load engine: %w", e.cacheErr)
 		}
 	}
 	ctx = experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0))
-	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(maximumPages)
+	config := wazero.NewRuntimeConfig()
+	if o.Interpreter {
+		config = wazero.NewRuntimeConfigInterpreter()
+	}
+	config = config.WithMemoryLimitPages(maximumPages)
 	if e.cache != nil {
 		e.wasm = wazero.NewRuntimeWithConfig(context.WithoutCancel(ctx), config.WithCompilationCache(e.cache))
 		if e.compiled, err = e.wasm.CompileModule(ctx, wasm); err == nil {
