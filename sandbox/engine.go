@@ -53,7 +53,7 @@ type Options struct {
 // Engine is the compiled, adapted module with its boot image and a pool of instances.
 type Engine struct {
 	wasm     wazero.Runtime
-	cache    wazero.CompilationCache
+	cache    *codeCache
 	cacheErr error
 	compiled wazero.CompiledModule
 	image    *image
@@ -131,8 +131,8 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 	}
 	e.identity = sha256.Sum256(wasm)
 	if !o.NoCache && !o.Interpreter {
-		e.cache, e.cacheErr = openCache(o.CacheDir)
-		if e.cacheErr != nil && o.CacheDir != "" {
+		e.cache, e.cacheErr = openCache(o.CacheDir, e.identity)
+		if o.CacheDir != "" && errors.Is(e.cacheErr, errUnfit) {
 			return fmt.Errorf("load engine: %w", e.cacheErr)
 		}
 	}
@@ -143,8 +143,9 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 	}
 	config = config.WithMemoryLimitPages(maximumPages)
 	if e.cache != nil {
-		e.wasm = wazero.NewRuntimeWithConfig(context.WithoutCancel(ctx), config.WithCompilationCache(e.cache))
+		e.wasm = wazero.NewRuntimeWithConfig(context.WithoutCancel(ctx), config.WithCompilationCache(e.cache.CompilationCache))
 		if e.compiled, err = e.wasm.CompileModule(ctx, wasm); err == nil {
+			e.cacheErr = e.cache.seal()
 			return nil
 		}
 		// A cache that is full, read-only or damaged costs time, not the service.

@@ -96,3 +96,11 @@ func tinyDisk(dir string, bytes int) (unmount func(), err error) {
 	}
 	return func() { _ = unix.Unmount(dir, unix.MNT_DETACH) }, nil
 }
+
+// readOnly makes a mounted file system one that cannot be written to.
+func readOnly(dir string) error {
+	return unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, "")
+}
+
+// pipe makes a file that cannot be read to its end.
+func pipe(path string) error { return unix.Mkfifo(path, 0o600) }

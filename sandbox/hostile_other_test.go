@@ -22,3 +22,7 @@ func descriptors() int { return -1 }
 func withoutDescriptors(func()) error { return errors.ErrUnsupported }
 
 func tinyDisk(string, int) (func(), error) { return nil, errors.ErrUnsupported }
+
+func readOnly(string) error { return errors.ErrUnsupported }
+
+func pipe(string) error { return errors.ErrUnsupported }

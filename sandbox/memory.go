@@ -5,11 +5,13 @@ package sandbox
 type reservation struct {
 	buf  []byte // maximumPages long; pages that nobody touched cost nothing where mmap is to be had
 	size int    // what the guest has
+	// grant, where it is not zero, is what the guest may have at most: for tests of a host that has no more.
+	grant int
 }
 
 // Reallocate gives the guest its memory at the new size, or nil past the cap.
 func (m *reservation) Reallocate(size uint64) []byte {
-	if size > uint64(len(m.buf)) {
+	if size > uint64(len(m.buf)) || m.grant > 0 && size > uint64(m.grant) {
 		return nil
 	}
 	m.size = int(size)

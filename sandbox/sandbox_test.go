@@ -473,7 +473,7 @@ func TestCacheDirectoryMustBePrivate(t *testing.T) {
 	}
 	base := t.TempDir()
 	open := func(dir string) error {
-		c, err := openCache(dir)
+		c, err := openCache(dir, [32]byte{})
 		if c != nil {
 			_ = c.Close(context.Background())
 		}
