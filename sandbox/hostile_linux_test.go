@@ -31,22 +31,24 @@ func resident() int {
 	return pages * os.Getpagesize()
 }
 
-// guestMappings counts the mappings of the process that are as large as a guest's reservation; the Go runtime's own come and
-// go, and are of other sizes. Neighbours are one mapping to the kernel, so it counts bytes.
+// guestMappings counts the guests' memories among the mappings of the process, -1 where the system does not say. They alone are
+// writable and mapped without a reserve ("nr"); neighbours may be one mapping to the kernel, so bytes are counted.
 func guestMappings() int {
-	b, err := os.ReadFile("/proc/self/maps")
+	b, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
 		return -1
 	}
-	total := 0
+	total, size := 0, 0
 	for line := range bytes.Lines(b) {
 		var low, high int
-		var mode string
-		if _, err := fmt.Sscanf(string(line), "%x-%x %s", &low, &high, &mode); err == nil && (high-low)%(maximumPages*pageSize) == 0 && mode == "rw-p" {
-			total += (high - low) / (maximumPages * pageSize)
+		if _, err := fmt.Sscanf(string(line), "%x-%x ", &low, &high); err == nil {
+			size = high - low
+		}
+		if bytes.HasPrefix(line, []byte("VmFlags: rd wr ")) && bytes.Contains(line, []byte(" nr ")) {
+			total += size
 		}
 	}
-	return total
+	return total / (maximumPages * pageSize)
 }
 
 // codeMappings counts the mappings that hold machine code of the engine: anonymous and executable.
