@@ -33,17 +33,20 @@ func (m *image) activation(o RenderOptions) *activation {
 // to see then; for a card that is rejected there is no activation. known is the card when it has been checked, or nil.
 func (r *Runtime) begin(ctx context.Context, c *Card, known *Checked, o RenderOptions) (a *activation, s *Snapshot, err error) {
 	if r.images == nil {
-		return r.initialize(ctx, c, known, o)
+		return r.initialize(ctx, c, known, o, hooks{})
 	}
 	k, ok := keyOf(c, o)
 	if !ok {
-		return r.initialize(ctx, c, known, o)
+		return r.initialize(ctx, c, known, o, hooks{})
 	}
-	m, remembered, err := r.images.do(ctx, k, func() (res result[*image], err error) {
-		if a, s, err = r.initialize(ctx, c, known, o); err != nil {
-			return res, err
+	m, remembered, err := r.images.do(ctx, k, func(begun func()) (res result[*image], err error) {
+		a, s, err = r.initialize(ctx, c, known, o, hooks{begun: begun, last: func(ctx context.Context, a *activation, s *Snapshot) {
+			res = a.remember(ctx, s)
+		}})
+		if err == nil && a == nil {
+			res = a.remember(ctx, s)
 		}
-		return a.remember(ctx, s), nil
+		return res, err
 	})
 	if err != nil || !remembered {
 		return a, s, err

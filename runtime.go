@@ -97,7 +97,7 @@ func (r *Runtime) Render(ctx context.Context, c *Card, o RenderOptions) (*Snapsh
 		k, ok = keyOf(c, o)
 	}
 	if !ok {
-		s, _, err := r.render(ctx, c, o)
+		s, _, err := r.render(ctx, c, o, nil)
 		return s, err
 	}
 	release, err := r.engine.Hold() // a closed Runtime answers nothing, not even from memory
@@ -106,9 +106,9 @@ func (r *Runtime) Render(ctx context.Context, c *Card, o RenderOptions) (*Snapsh
 	}
 	defer release()
 	var s *Snapshot
-	before, remembered, err := r.renders.do(ctx, k, func() (res result[*Snapshot], err error) {
+	before, remembered, err := r.renders.do(ctx, k, func(begun func()) (res result[*Snapshot], err error) {
 		var a *activation
-		if s, a, err = r.render(ctx, c, o); err != nil || !s.lasting() {
+		if s, a, err = r.render(ctx, c, o, begun); err != nil || !s.lasting() {
 			return res, err
 		}
 		res = result[*Snapshot]{value: s.again(), size: s.size(), lasting: true}
@@ -124,17 +124,23 @@ func (r *Runtime) Render(ctx context.Context, c *Card, o RenderOptions) (*Snapsh
 }
 
 // render runs a card once. The activation, nil for a card that was rejected, is over.
-func (r *Runtime) render(ctx context.Context, c *Card, o RenderOptions) (*Snapshot, *activation, error) {
-	a, s, err := r.initialize(ctx, c, nil, o)
+func (r *Runtime) render(ctx context.Context, c *Card, o RenderOptions, begun func()) (*Snapshot, *activation, error) {
+	a, s, err := r.initialize(ctx, c, nil, o, hooks{begun: begun})
 	if a != nil {
 		a.close()
 	}
 	return s, a, err
 }
 
+// hooks are what is done on the way of an initialization. Both may be nil.
+type hooks struct {
+	begun func()                                                     // when there is a worker
+	last  func(onWorker context.Context, a *activation, s *Snapshot) // before the worker is given back
+}
+
 // initialize gives an activation whose initialization has run, and what there is to see then. For a card that is rejected
 // there is only the latter. known is the card when it has been checked, or nil.
-func (r *Runtime) initialize(ctx context.Context, c *Card, known *Checked, o RenderOptions) (*activation, *Snapshot, error) {
+func (r *Runtime) initialize(ctx context.Context, c *Card, known *Checked, o RenderOptions, then hooks) (*activation, *Snapshot, error) {
 	if known == nil {
 		var found []Diagnostic
 		if known, found = c.Check(); known == nil {
@@ -146,6 +152,15 @@ func (r *Runtime) initialize(ctx context.Context, c *Card, known *Checked, o Ren
 	if err != nil {
 		return nil, nil, err
 	}
+	ctx, vacate, err := r.engine.Occupy(ctx)
+	if err != nil {
+		a.close()
+		return nil, nil, err
+	}
+	defer vacate()
+	if then.begun != nil {
+		then.begun()
+	}
 	if err := a.start(ctx); err != nil {
 		a.close()
 		var syntax *limits.Error
@@ -154,7 +169,11 @@ func (r *Runtime) initialize(ctx context.Context, c *Card, known *Checked, o Ren
 		}
 		return nil, nil, err
 	}
-	return a, a.snapshot(), nil
+	s := a.snapshot()
+	if then.last != nil {
+		then.last(ctx, a, s)
+	}
+	return a, s, nil
 }
 
 // Check is [Card.Check] with the one rule more that needs an engine: whether the script parses (D23). Nothing of it runs.

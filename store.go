@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // key names a run whose result may be remembered: the card and, as far as the result depends on them, seed and time.
@@ -56,8 +57,7 @@ type result[V any] struct {
 	random, clock bool
 }
 
-// store remembers results, up to a number of bytes, and lets one run serve all who ask for the same at the same time. A nil
-// store remembers nothing.
+// store remembers results, up to a number of bytes, and lets one run serve all who ask for the same at the same time.
 //
 // It is a segmented LRU: what is asked for again moves to a part of its own, four fifths of the whole, and a flood of
 // runs that nobody repeats goes through the last fifth alone. One entry may take an eighth of the whole.
@@ -84,10 +84,15 @@ type entry[V any] struct {
 
 // flightOf is a run that others wait for.
 type flightOf[V any] struct {
+	begun chan struct{} // closed when it has its worker, and so will end soon
 	done  chan struct{} // closed when what follows is set
 	value V
 	kept  bool
 }
+
+// flightPatience is how long a run that waits for its worker is waited for: it may stand in a line of its own caller's making,
+// in which nobody else should stand.
+const flightPatience = 5 * time.Millisecond
 
 const entrySize = 256 // what an entry takes beside its value
 
@@ -113,14 +118,10 @@ func newStore[V any](max int) *store[V] {
 	}
 }
 
-// do gives what is remembered under k, and true; or it runs, remembers, and gives what came of that. Who comes while the
-// same is run waits for it, once, so that runs of which nothing can be remembered do not stand in a line. The error
-// is run's, or that of ctx.
-func (s *store[V]) do(ctx context.Context, k key, run func() (result[V], error)) (v V, hit bool, err error) {
-	if s == nil {
-		r, err := run()
-		return r.value, false, err
-	}
+// do gives what is remembered under k, and true; or it runs, remembers, and gives what came of that. run calls begun, at
+// most once, when it has its worker. Who comes while the same is run waits for it, once, so that runs of which nothing can be
+// remembered do not stand in a line. The error is run's, or that of ctx.
+func (s *store[V]) do(ctx context.Context, k key, run func(begun func()) (result[V], error)) (v V, hit bool, err error) {
 	s.mu.Lock()
 	e := s.find(k)
 	if e != nil && !e.fresh {
@@ -133,20 +134,19 @@ func (s *store[V]) do(ctx context.Context, k key, run func() (result[V], error))
 		s.stats.Misses++
 		f := (*flightOf[V])(nil)
 		if e == nil {
-			f = &flightOf[V]{done: make(chan struct{})}
+			f = &flightOf[V]{begun: make(chan struct{}), done: make(chan struct{})}
 			s.flights[k] = f
 		}
 		s.mu.Unlock()
 		return s.run(k, f, run)
 	}
 	s.mu.Unlock()
-	select {
-	case <-other.done:
-	case <-ctx.Done():
-		return v, false, fmt.Errorf("wait for the same card: %w", ctx.Err())
+	done, err := other.wait(ctx)
+	if err != nil {
+		return v, false, err
 	}
 	s.mu.Lock()
-	if other.kept {
+	if done && other.kept {
 		s.stats.Hits++
 		s.mu.Unlock()
 		return other.value, true, nil
@@ -156,8 +156,27 @@ func (s *store[V]) do(ctx context.Context, k key, run func() (result[V], error))
 	return s.run(k, nil, run)
 }
 
+// wait waits for the end of a run, but not for its beginning for longer than flightPatience; then done is false.
+func (f *flightOf[V]) wait(ctx context.Context) (done bool, err error) {
+	timer := time.NewTimer(flightPatience)
+	defer timer.Stop()
+	select {
+	case <-f.begun:
+	case <-f.done:
+	case <-timer.C:
+		return false, nil
+	case <-ctx.Done():
+	}
+	select {
+	case <-f.done:
+		return true, nil
+	case <-ctx.Done():
+		return false, fmt.Errorf("wait for the same card: %w", ctx.Err())
+	}
+}
+
 // run runs, and tells those who wait for f.
-func (s *store[V]) run(k key, f *flightOf[V], run func() (result[V], error)) (v V, hit bool, err error) {
+func (s *store[V]) run(k key, f *flightOf[V], run func(begun func()) (result[V], error)) (v V, hit bool, err error) {
 	var r result[V]
 	defer func() { // also when run panics: nobody is to wait for ever
 		s.mu.Lock()
@@ -169,7 +188,11 @@ func (s *store[V]) run(k key, f *flightOf[V], run func() (result[V], error)) (v 
 			close(f.done)
 		}
 	}()
-	r, err = run()
+	begun := func() {}
+	if f != nil {
+		begun = func() { close(f.begun) }
+	}
+	r, err = run(begun)
 	if err != nil {
 		r.lasting = false
 	}

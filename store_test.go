@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -219,7 +220,8 @@ func TestFirstCallerGoesAway(t *testing.T) {
 	running, others := make(chan struct{}), make(chan error)
 	k := key{seed: 1, seeded: true}
 	go func() {
-		_, _, err := s.do(ctx, k, func() (result[int], error) {
+		_, _, err := s.do(ctx, k, func(begun func()) (result[int], error) {
+			begun()
 			close(running)
 			<-ctx.Done()
 			return result[int]{value: 13, size: 1, lasting: true}, ctx.Err()
@@ -229,7 +231,7 @@ func TestFirstCallerGoesAway(t *testing.T) {
 	<-running
 	for range 3 {
 		go func() {
-			v, _, err := s.do(t.Context(), k, func() (result[int], error) { return result[int]{value: 7, size: 1, lasting: true}, nil })
+			v, _, err := s.do(t.Context(), k, func(func()) (result[int], error) { return result[int]{value: 7, size: 1, lasting: true}, nil })
 			if err == nil && v != 7 {
 				err = fmt.Errorf("got %d", v)
 			}
@@ -256,14 +258,76 @@ func TestFirstCallerGoesAway(t *testing.T) {
 	}
 }
 
+// TestNobodyStandsInAnothersLine lets a run wait for its worker: others do not wait with it, but run for themselves.
+func TestNobodyStandsInAnothersLine(t *testing.T) {
+	s := newStore[int](1 << 20)
+	k := key{seed: 1, seeded: true}
+	admit, over, waiting := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		_, _, _ = s.do(t.Context(), k, func(begun func()) (result[int], error) {
+			close(waiting)
+			<-admit
+			begun()
+			return result[int]{value: 1, size: 1, lasting: true}, nil
+		})
+	}()
+	<-waiting
+	if v, hit, err := s.do(t.Context(), k, func(func()) (result[int], error) { return result[int]{value: 2, size: 1, lasting: true}, nil }); v != 2 || hit || err != nil {
+		t.Errorf("got %d, %v, %v", v, hit, err)
+	}
+	close(admit)
+	<-over
+	if v, hit, _ := s.do(t.Context(), k, nil); v != 2 || !hit {
+		t.Errorf("remembered %d, %v", v, hit)
+	}
+}
+
+// TestOneAdmission opens sessions and renders where a service decides who runs: each is asked for once, also where the guest
+// is frozen afterwards, and not at all where the answer is remembered.
+func TestOneAdmission(t *testing.T) {
+	var asked, over atomic.Int64
+	r := newRuntime(t, Options{RenderCache: 1 << 20, ImageCache: 4 << 20, budget: patience, Admit: func(context.Context) (func(), error) {
+		asked.Add(1)
+		return func() { over.Add(1) }, nil
+	}})
+	before := asked.Load()
+	for range 2 {
+		render(t, r, capacity)
+		s, _, err := r.Open(t.Context(), &capacity, SessionOptions{FreezeAfter: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+	}
+	if n := asked.Load() - before; n != 2 || asked.Load() != over.Load() {
+		t.Errorf("asked %d times, %d ended of %d", n, over.Load(), asked.Load())
+	}
+	refuse := errors.New("refused")
+	r = newRuntime(t, Options{RenderCache: 1 << 20, ImageCache: 4 << 20, budget: patience, Admit: func(ctx context.Context) (func(), error) {
+		if ctx.Value(refuse) != nil {
+			return nil, refuse
+		}
+		return func() {}, nil
+	}})
+	ctx := context.WithValue(t.Context(), refuse, true)
+	if _, err := r.Render(ctx, &capacity, RenderOptions{}); !errors.Is(err, refuse) {
+		t.Errorf("refused: %v", err)
+	}
+	if _, _, err := r.Open(ctx, &capacity, SessionOptions{}); !errors.Is(err, refuse) {
+		t.Errorf("refused: %v", err)
+	}
+	expectWhole(t, r, "a refusal")
+}
+
 // TestPanicFreesThoseWhoWait panics in a run.
 func TestPanicFreesThoseWhoWait(t *testing.T) {
 	s := newStore[int](1 << 20)
 	func() {
 		defer func() { _ = recover() }()
-		_, _, _ = s.do(t.Context(), key{}, func() (result[int], error) { panic("engine") })
+		_, _, _ = s.do(t.Context(), key{}, func(func()) (result[int], error) { panic("engine") })
 	}()
-	if v, hit, err := s.do(t.Context(), key{}, func() (result[int], error) { return result[int]{value: 1}, nil }); v != 1 || hit || err != nil {
+	if v, hit, err := s.do(t.Context(), key{}, func(func()) (result[int], error) { return result[int]{value: 1}, nil }); v != 1 || hit || err != nil {
 		t.Errorf("%d, %v, %v", v, hit, err)
 	}
 }
@@ -316,7 +380,7 @@ func TestStoreIsBounded(t *testing.T) {
 		for range rapid.IntRange(0, 200).Draw(t, "requests") {
 			k := key{seed: rapid.Uint64Range(1, 40).Draw(t, "key"), seeded: true}
 			size := int(k.seed * k.seed)
-			v, hit, err := s.do(context.Background(), k, func() (result[int], error) {
+			v, hit, err := s.do(context.Background(), k, func(func()) (result[int], error) {
 				return result[int]{value: int(k.seed), size: size, lasting: rapid.Bool().Draw(t, "lasting"), random: true}, nil
 			})
 			if v != int(k.seed) || err != nil || hit && size+entrySize > s.max/8 {
@@ -341,7 +405,7 @@ func TestStoreIsBounded(t *testing.T) {
 func TestFloodDoesNotEvict(t *testing.T) {
 	s := newStore[int](100_000)
 	ask := func(n int) (hit bool) {
-		_, hit, _ = s.do(t.Context(), key{seed: uint64(n), seeded: true}, func() (result[int], error) {
+		_, hit, _ = s.do(t.Context(), key{seed: uint64(n), seeded: true}, func(func()) (result[int], error) {
 			return result[int]{size: 1000 - entrySize, lasting: true, random: true}, nil
 		})
 		return hit

@@ -185,6 +185,9 @@ func (e *Engine) occupy(ctx context.Context) (vacate func(), err error) {
 	if err := ctx.Err(); err != nil { // a free worker would win against it half of the time
 		return nil, fmt.Errorf("wait for a worker: %w", err)
 	}
+	if ctx.Value(occupied{}) == e {
+		return func() {}, nil
+	}
 	done := func() {}
 	if e.admit != nil {
 		if done, err = e.admit(ctx); err != nil {
@@ -198,6 +201,18 @@ func (e *Engine) occupy(ctx context.Context) (vacate func(), err error) {
 		done()
 		return nil, fmt.Errorf("wait for a worker: %w", ctx.Err())
 	}
+}
+
+// occupied is the key under which a context says that whoever has it holds a worker of that engine.
+type occupied struct{}
+
+// Occupy waits for a worker and holds it until vacate is called, for several things to be done on it one after another, by one
+// goroutine: what is called with the context that it gives does not wait again.
+func (e *Engine) Occupy(ctx context.Context) (on context.Context, vacate func(), err error) {
+	if vacate, err = e.occupy(ctx); err != nil {
+		return nil, nil, err
+	}
+	return context.WithValue(ctx, occupied{}, e), vacate, nil
 }
 
 // Idle tells whether a worker is free at this moment, as far as is known here: where Admit decides, it is not.
