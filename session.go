@@ -79,6 +79,8 @@ type Report struct {
 	// Ignored counts events that came to nothing, or not to all that they stand for: the queue was full (R74), or their
 	// control is missing, disabled or cannot do that (D11, D13).
 	Ignored int `json:"ignored"`
+	// Last is the place of the last round there was when the Report was made, which is that of the last of Rounds if there are any.
+	Last Place `json:"-"`
 }
 
 // Open checks a card, opens an activation and runs its initialization. The Session is nil when the card is rejected; the
@@ -272,7 +274,7 @@ func (s *Session) Send(ctx context.Context, events ...Event) (Report, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := Report{Controls: s.act.document.Controls(), Combined: p.combined, Ignored: p.ignored + s.vanished - p.vanished}
+	r := Report{Controls: s.act.document.Controls(), Combined: p.combined, Ignored: p.ignored + s.vanished - p.vanished, Last: s.place()}
 	if p.activation == s.activations { // else a Refresh has come in between, and its rounds are not of these events
 		r.Rounds, _ = s.act.rounds.from(p.before)
 	}
