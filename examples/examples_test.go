@@ -1,4 +1,3 @@
-// Package examples holds cards as a careful author writes them, one JSON file each, and the test that runs them all.
 package examples_test
 
 import (

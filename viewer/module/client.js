@@ -30,7 +30,6 @@ export class Session {
     const none = () => {};
     this.#o = {url: '', onsnapshot: none, onround: none, oncontrols: none, onfailure: none, onstate: none, onsent: none, ...options};
     this.#o.url = String(this.#o.url).replace(/\/+$/, '');
-    this.#soon = this.#soon.bind(this);
     globalThis.addEventListener?.('online', this.#soon);
   }
 
@@ -64,6 +63,9 @@ export class Session {
     });
   }
 
+  // snapshot asks for the whole session as it is now, and changes nothing.
+  async snapshot() { return (await this.#call('GET', '')).value; }
+
   // leave stops following; close also ends the session on the server.
   leave() {
     if (this.#over) return;
@@ -81,10 +83,10 @@ export class Session {
   retry() { this.#soon(); }
 
   get #over() { return this.#stop.signal.aborted || this.#state === 'gone' || this.#state === 'denied'; }
-  #soon() {
+  #soon = () => {
     this.#failures = 0;
     this.#wake();
-  }
+  };
 
   #say(state, detail = '') {
     if (this.#state === state && state !== 'offline') return;

@@ -128,8 +128,10 @@ export class CardFrame {
   // comes after the batch. An error says that the display is not the server's; show a new snapshot then.
   apply(patches, edits = new Map()) {
     if (!this.#document || patches.length === 0) return;
+    // A value for what the user has gone on editing would be written over at once.
+    const held = id => this.#composing?.id === id || edits.has(id) && edits.get(id).checked === undefined;
     this.#keeping(() => {
-      applyPatches(this.#card, this.#composing ? patches.filter(p => p.op !== 'value' || p.id !== this.#composing.id) : patches);
+      applyPatches(this.#card, patches.filter(p => p.op !== 'value' || !held(p.id)));
       this.#assert(edits);
     });
   }
@@ -160,7 +162,6 @@ export class CardFrame {
     const d = this.#document, root = this.#iframe.getRootNode();
     const focused = d.activeElement !== d.body && root.activeElement === this.#iframe ? d.activeElement : null;
     const id = focused?.id, caret = focused && typesText(focused) ? [focused.selectionStart, focused.selectionEnd, focused.selectionDirection] : null;
-    const value = focused?.value;
     const at = [d.scrollingElement.scrollLeft, d.scrollingElement.scrollTop];
     const scrolled = [];
     for (const e of this.#card.querySelectorAll('[id]')) if (e.scrollTop || e.scrollLeft) scrolled.push([e.id, e.scrollLeft, e.scrollTop]);
@@ -179,8 +180,9 @@ export class CardFrame {
       if (!e) return;
       e.focus({preventScroll: true});
     }
-    if (caret && typesText(e) && (e !== focused || e.value !== value)) {
-      e.setSelectionRange(Math.min(caret[0], e.value.length), Math.min(caret[1], e.value.length), caret[2]);
+    if (caret && typesText(e)) {
+      const [from, to] = [Math.min(caret[0], e.value.length), Math.min(caret[1], e.value.length)];
+      if (e.selectionStart !== from || e.selectionEnd !== to) e.setSelectionRange(from, to, caret[2]);
     }
   }
 
