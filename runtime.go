@@ -39,6 +39,11 @@ type Options struct {
 	// is called when the work is over. For a session's rounds after the first, ctx has the values of the context that the
 	// session was opened with; refusing one of those ends the session, so Admit should only make it wait.
 	Admit func(ctx context.Context) (done func(), err error)
+	// Isolation says whether cards run in this process or, one at a time in each, in worker processes that may do nothing but
+	// compute. IsolationProcess and IsolationAuto need a main that calls [ServeWorker]. Default: IsolationNone.
+	Isolation Isolation
+	// WorkerCommand is the program that is a worker process, and its arguments. Default: this program.
+	WorkerCommand []string
 
 	budget time.Duration // of a round; for tests that are not about time, on a machine that is busy
 }
@@ -55,6 +60,7 @@ type Runtime struct {
 func New(ctx context.Context, o Options) (*Runtime, error) {
 	e, err := sandbox.New(ctx, sandbox.Options{
 		Prelude: uiapi.Prelude(), Workers: o.Workers, CacheDir: o.CacheDir, NoCache: o.NoCache, Fuel: o.Fuel, Admit: o.Admit, Budget: o.budget, Interpreter: o.Interpreter,
+		Isolation: o.Isolation, WorkerCommand: o.WorkerCommand,
 	})
 	if err != nil {
 		return nil, err
@@ -70,6 +76,10 @@ func (r *Runtime) CacheError() error { return r.engine.CacheError() }
 
 // Workers is how many guests may run at once.
 func (r *Runtime) Workers() int { return r.engine.Workers() }
+
+// Isolation tells which isolation is in force, IsolationNone or IsolationProcess. With IsolationNone where IsolationAuto was asked
+// for, the error says why there are no worker processes.
+func (r *Runtime) Isolation() (Isolation, error) { return r.engine.Isolation() }
 
 // CacheStats says how RenderCache and ImageCache do.
 func (r *Runtime) CacheStats() (renders, images CacheStats) {

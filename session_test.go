@@ -19,7 +19,10 @@ import (
 	"example.com/cardrun/sanitize"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	ServeWorker()
+	goleak.VerifyTestMain(m)
+}
 
 func value(s string) *string { return &s }
 func checked(b bool) *bool   { return &b }

@@ -76,6 +76,15 @@ func (a *activity) compile(script string) (uint64, error) {
 	return v, nil
 }
 
+// parse is compile for those who want no more than to know whether it parses.
+func (a *activity) parse(script string) ([]byte, error) {
+	v, err := a.compile(script)
+	if err == nil {
+		_, err = a.i.call(a.i.freeValue, uint64(a.m.context), v)
+	}
+	return nil, err
+}
+
 // script compiles and runs the round's script. That it is compiled apart is what tells a syntax error in it from one
 // that it throws.
 func (a *activity) script(script string) error {
@@ -103,8 +112,7 @@ func (a *activity) drain() error {
 			return err
 		}
 		if a.jobs == limits.Microtasks {
-			return &limits.Error{Code: limits.TooManyMicrotasks, Message: fmt.Sprintf(
-				"more than %d microtasks wanted to run in one round; use fewer promises, or compute synchronously", limits.Microtasks)}
+			return errJobs
 		}
 		status, err := a.i.call(a.i.executeJob, uint64(a.m.runtime), uint64(a.m.buffer+bufferArgument))
 		if err != nil {

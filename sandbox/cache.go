@@ -28,6 +28,15 @@ type codeCache struct {
 // errUnfit says that a directory must not be used; others are errors of using it.
 var errUnfit = errors.New("it is not fit for compiled code")
 
+// userCache is the default directory for compiled code.
+func userCache() (string, error) {
+	user, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find the cache directory: %w", err)
+	}
+	return filepath.Join(user, "cardrun"), nil
+}
+
 // openCache opens the directory for compiled code, making it when it is not there. Code that is loaded from it runs with
 // all rights of this process, so it must be a directory, no link, that belongs to the user and that nobody else may
 // write to or read: else the error is errUnfit, wrapped. What is damaged in it is removed.
@@ -50,11 +59,10 @@ func openCache(dir string, module [sha256.Size]byte) (*codeCache, error) {
 // cacheDirectory makes and judges the directory.
 func cacheDirectory(dir string) (string, error) {
 	if dir == "" {
-		user, err := os.UserCacheDir()
-		if err != nil {
-			return "", fmt.Errorf("find the cache directory: %w", err)
+		var err error
+		if dir, err = userCache(); err != nil {
+			return "", err
 		}
-		dir = filepath.Join(user, "cardrun")
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return "", fmt.Errorf("make the cache directory: %w: %w", errUnfit, err)

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -45,9 +46,15 @@ type Options struct {
 	// some fifty times slower, so a round is bounded by Fuel, which must be given, and not by Budget. The interpreter has a
 	// stack of its own that is shorter than the compiler's: a deep recursion may end with an engine fault. For tests only.
 	Interpreter bool
+	// Isolation says whether guests run in this process or in worker processes. Default: IsolationNone.
+	Isolation Isolation
+	// WorkerCommand starts a worker process: a program, found without a search path, that calls [ServeWorker] before it does
+	// anything else, and its arguments. Default: this very program.
+	WorkerCommand []string
 
-	reserve  func(int) (*reservation, error) // for tests of a host that fails
-	unfueled bool                            // for measuring what fuel costs: nothing stops such a guest
+	userCache string                          // where CacheDir's default is, when the environment is not to be asked
+	reserve   func(int) (*reservation, error) // for tests of a host that fails
+	unfueled  bool                            // for measuring what fuel costs: nothing stops such a guest
 }
 
 // Engine is the compiled, adapted module with its boot image and a pool of instances.
@@ -63,6 +70,8 @@ type Engine struct {
 	reserve  func(int) (*reservation, error)
 	slots    chan struct{} // one place for each guest that runs
 	admit    func(context.Context) (func(), error)
+	pool     *pool // of worker processes; nil when guests run here, and then all above but identity is theirs
+	together error // why there is none, where there was to be one if possible
 
 	mu       sync.Mutex // guards what follows; held for no longer than it takes to read or write them
 	idle     []*instance
@@ -89,7 +98,16 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if o.reserve == nil {
 		o.reserve = reserve
 	}
+	if err := errors.Join(o.Isolation.check(), notWorker()); err != nil {
+		return nil, fmt.Errorf("start engine: %w", err)
+	}
 	e := &Engine{budget: o.Budget, fuel: o.Fuel, reserve: o.reserve, admit: o.Admit, slots: make(chan struct{}, o.Workers)}
+	if err := e.separate(ctx, o); err != nil || e.pool != nil {
+		if err != nil {
+			e = nil
+		}
+		return e, err
+	}
 	if err := e.compile(ctx, o); err != nil {
 		return nil, err
 	}
@@ -131,7 +149,7 @@ func (e *Engine) compile(ctx context.Context, o Options) error {
 	}
 	e.identity = sha256.Sum256(wasm)
 	if !o.NoCache && !o.Interpreter {
-		e.cache, e.cacheErr = openCache(o.CacheDir, e.identity)
+		e.cache, e.cacheErr = openCache(cmp.Or(o.CacheDir, o.userCache), e.identity)
 		if o.CacheDir != "" && errors.Is(e.cacheErr, errUnfit) {
 			return fmt.Errorf("load engine: %w", e.cacheErr)
 		}
@@ -170,14 +188,20 @@ func (e *Engine) Workers() int { return cap(e.slots) }
 // Replaced counts instances that were thrown away, by the reason.
 type Replaced struct {
 	Stopped int64 // a guest trapped or ran out of something, or was stopped from outside
-	Grown   int64 // a guest took more memory than the boot image has
+	Grown   int64 // a guest took more memory than the boot image has; not counted in worker processes
+
+	Processes int64 // worker processes that ended while they were to serve on
 }
 
-// Replaced counts the instances that were thrown away so far.
+// Replaced counts the instances, and the worker processes, that were thrown away so far.
 func (e *Engine) Replaced() Replaced {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.replaced
+	r := e.replaced
+	e.mu.Unlock()
+	if e.pool != nil {
+		r.Processes = e.pool.count()
+	}
+	return r
 }
 
 // occupy waits for a worker. vacate gives it back.
@@ -260,6 +284,9 @@ func (e *Engine) release() {
 	for _, i := range idle {
 		i.close()
 	}
+	if e.pool != nil {
+		e.pool.close()
+	}
 	if e.wasm != nil {
 		_ = e.wasm.Close(context.Background())
 	}
@@ -271,12 +298,10 @@ func (e *Engine) release() {
 // take gives a restored instance, an idle one or a new one. held is for one who holds the engine, and may take one of a closed
 // engine too.
 func (e *Engine) take(held bool) (*instance, error) {
-	e.mu.Lock()
-	if e.closed && (!held || e.live == 0) {
-		e.mu.Unlock()
-		return nil, ErrClosed
+	if err := e.come(held); err != nil {
+		return nil, err
 	}
-	e.live++
+	e.mu.Lock()
 	var i *instance
 	if n := len(e.idle); n > 0 {
 		i, e.idle = e.idle[n-1], e.idle[:n-1]
@@ -322,6 +347,24 @@ func (e *Engine) put(i *instance, sound bool) {
 		i.close()
 	}
 	e.gone()
+}
+
+// come counts a guest in; held is as for take.
+func (e *Engine) come(held bool) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed && (!held || e.live == 0) {
+		return ErrClosed
+	}
+	e.live++
+	return nil
+}
+
+// stopped counts an instance that a worker process threw away.
+func (e *Engine) stopped() {
+	e.mu.Lock()
+	e.replaced.Stopped++
+	e.mu.Unlock()
 }
 
 // gone counts a guest out; the last one of a closed engine turns off the light.

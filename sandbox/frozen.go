@@ -59,6 +59,9 @@ func (g *Guest) Freeze(ctx context.Context, limit int) ([]byte, error) {
 	if g.ended {
 		return nil, errEnded
 	}
+	if g.away != nil {
+		return g.freezeAway(ctx, limit)
+	}
 	vacate, err := g.engine.occupy(ctx)
 	if err != nil {
 		return nil, err
@@ -101,6 +104,9 @@ func (e *Engine) ThawAs(frozen []byte, a Activation, reseed bool) (*Guest, error
 }
 
 func (e *Engine) thaw(frozen []byte, a *Activation, reseed bool) (*Guest, error) {
+	if e.pool != nil {
+		return e.lodgeFrozen(frozen, a, reseed)
+	}
 	now, size, plain, err := e.unpack(frozen)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFrozen, err)
@@ -131,21 +137,8 @@ func (e *Engine) thaw(frozen []byte, a *Activation, reseed bool) (*Guest, error)
 
 // unpack checks frozen state and takes it apart.
 func (e *Engine) unpack(frozen []byte) (now time.Time, size int, plain []byte, err error) {
-	switch {
-	case len(frozen) < frozenPages || string(frozen[:frozenEngine]) != frozenMagic:
-		return now, 0, nil, errors.New("it is not frozen state of this version")
-	case !bytes.Equal(frozen[frozenEngine:frozenChecksum], e.identity[:]):
-		return now, 0, nil, errors.New("another engine made it")
-	}
-	if sum := sha256.Sum256(frozen[frozenNow:]); !bytes.Equal(sum[:], frozen[frozenChecksum:frozenNow]) {
-		return now, 0, nil, errors.New("it is damaged: the checksum differs")
-	}
-	if ns := int64(binary.LittleEndian.Uint64(frozen[frozenNow:])); ns != realClock {
-		now = time.Unix(0, ns)
-	}
-	size = int(binary.LittleEndian.Uint32(frozen[frozenSize:]))
-	if size < e.image.size || size > maximumPages*pageSize || size%pageSize != 0 {
-		return now, 0, nil, fmt.Errorf("its memory has %d bytes", size)
+	if now, size, err = e.unseal(frozen); err != nil {
+		return now, 0, nil, err
 	}
 	n, err := s2.DecodedLen(frozen[frozenPages:])
 	if err != nil || n > size/kernelPage*(pageEntry+kernelPage) {
@@ -155,6 +148,31 @@ func (e *Engine) unpack(frozen []byte) (now time.Time, size int, plain []byte, e
 		return now, 0, nil, fmt.Errorf("its pages take %d bytes: %w", len(plain), errors.Join(err, errCorrupt))
 	}
 	return now, size, plain, nil
+}
+
+// unseal checks all of frozen state but its pages.
+func (e *Engine) unseal(frozen []byte) (now time.Time, size int, err error) {
+	least := 0 // where there is no image here, the worker process looks
+	if e.image != nil {
+		least = e.image.size
+	}
+	switch {
+	case len(frozen) < frozenPages || string(frozen[:frozenEngine]) != frozenMagic:
+		return now, 0, errors.New("it is not frozen state of this version")
+	case !bytes.Equal(frozen[frozenEngine:frozenChecksum], e.identity[:]):
+		return now, 0, errors.New("another engine made it")
+	}
+	if sum := sha256.Sum256(frozen[frozenNow:]); !bytes.Equal(sum[:], frozen[frozenChecksum:frozenNow]) {
+		return now, 0, errors.New("it is damaged: the checksum differs")
+	}
+	if ns := int64(binary.LittleEndian.Uint64(frozen[frozenNow:])); ns != realClock {
+		now = time.Unix(0, ns)
+	}
+	size = int(binary.LittleEndian.Uint32(frozen[frozenSize:]))
+	if size < least || size > maximumPages*pageSize || size%pageSize != 0 {
+		return now, 0, fmt.Errorf("its memory has %d bytes", size)
+	}
+	return now, size, nil
 }
 
 // difference finds the chunks that differ from the image, as frozen state has them: entries, then chunks.

@@ -90,6 +90,8 @@ type Guest struct {
 	random  uint64     // the generator's state when it was last looked at
 	ended   bool       // a round failed: no code runs any more
 	unsound bool       // the instance must not be used again
+
+	away *lodging // where the guest is when it is in a worker process; nil when it is here
 }
 
 // errEnded is the misuse of running a guest again after it failed or was closed.
@@ -99,6 +101,9 @@ var errEnded = &limits.Error{Code: limits.Engine, Message: "the guest has ended;
 func (e *Engine) Guest(a Activation) (*Guest, error) {
 	if err := a.Check(); err != nil {
 		return nil, err
+	}
+	if e.pool != nil {
+		return e.lodge(a, nil, beginFresh)
 	}
 	i, err := e.take(false)
 	if err != nil {
@@ -124,6 +129,9 @@ func (e *Engine) newGuest(i *instance, now time.Time) *Guest {
 func (g *Guest) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.away != nil && !g.away.closed {
+		g.leave()
+	}
 	if g.i != nil {
 		g.engine.put(g.i, !g.unsound)
 		g.i, g.ended = nil, true
@@ -136,19 +144,19 @@ func (g *Guest) Close() {
 // The error is a *Thrown for what the guest's code did; a *limits.Error with code timeout, memory, microtasks or engine;
 // or the context's own error, wrapped. After any error the guest is at its end.
 func (g *Guest) Run(ctx context.Context, r Round) (Result, error) {
+	if g.away != nil {
+		return g.ask(ctx, question{Round: r})
+	}
 	return g.within(ctx, func(a *activity) ([]byte, error) { return a.round(r) })
 }
 
 // Compile parses a script as Run would, without running any of it. A script that does not parse is a *Thrown with kind
 // Syntax, and ends the guest like any other error.
 func (g *Guest) Compile(ctx context.Context, script string) (Result, error) {
-	return g.within(ctx, func(a *activity) ([]byte, error) {
-		v, err := a.compile(script)
-		if err == nil {
-			_, err = a.i.call(a.i.freeValue, uint64(a.m.context), v)
-		}
-		return nil, err
-	})
+	if g.away != nil {
+		return g.ask(ctx, question{Round: Round{Script: script}, mode: modeCompile})
+	}
+	return g.within(ctx, func(a *activity) ([]byte, error) { return a.parse(script) })
 }
 
 // within does work on a worker, bounded, and accounts for it.
@@ -158,12 +166,23 @@ func (g *Guest) within(ctx context.Context, work func(*activity) ([]byte, error)
 	if g.ended {
 		return Result{}, errEnded
 	}
-	e := g.engine
-	vacate, err := e.occupy(ctx)
+	vacate, err := g.engine.occupy(ctx)
 	if err != nil {
 		return Result{}, err
 	}
 	defer vacate()
+	res, err := g.bounded(ctx, work)
+	var known *limits.Error
+	if err == nil || isThrown(err) || errors.As(err, &known) {
+		return res, err
+	}
+	return res, endingOf(ctx, err).explain(ctx, g.budget, g.fuel, err)
+}
+
+// bounded does work within the budgets and accounts for it. The error is as the work gave it. The caller holds mu and has a
+// place among the workers.
+func (g *Guest) bounded(ctx context.Context, work func(*activity) ([]byte, error)) (Result, error) {
+	e := g.engine
 
 	a := &activity{m: e.image, i: g.i}
 	rd := g.i.round
@@ -188,7 +207,6 @@ func (g *Guest) within(ctx context.Context, work func(*activity) ([]byte, error)
 	if !isThrown(err) {
 		g.unsound = true
 		res.Output = nil
-		err = g.explain(ctx, err)
 	}
 	return res, err
 }
@@ -196,24 +214,4 @@ func (g *Guest) within(ctx context.Context, work func(*activity) ([]byte, error)
 func isThrown(err error) bool {
 	var t *Thrown
 	return errors.As(err, &t)
-}
-
-// explain turns what stopped a guest into the error that the caller gets.
-func (g *Guest) explain(ctx context.Context, err error) error {
-	var known *limits.Error
-	switch {
-	case errors.As(err, &known):
-		return err
-	case errors.Is(err, errTime):
-		return &limits.Error{Code: limits.Timeout, Message: fmt.Sprintf("the round took more than %d ms and was stopped", g.budget.Milliseconds())}
-	case errors.Is(err, errFuel):
-		return &limits.Error{Code: limits.Timeout, Message: fmt.Sprintf("the round used more than its fuel of %d and was stopped", g.fuel)}
-	case errors.Is(err, errMemory):
-		return &limits.Error{Code: limits.Memory, Message: fmt.Sprintf("the heap needs more than its %d MiB", limits.Heap>>20)}
-	case errors.Is(err, errStack):
-		return &limits.Error{Code: limits.Exception, Message: "stack overflow: a chain of calls inside built-in functions is too deep"}
-	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		return fmt.Errorf("run round: %w", ctx.Err())
-	}
-	return &limits.Error{Code: limits.Engine, Message: "the script drove the engine into a fault, and the guest was replaced; avoid very deep nesting and very long array-like objects", Cause: err}
 }

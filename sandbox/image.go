@@ -194,7 +194,7 @@ type staged struct{ name, data, size uint64 }
 // stage writes a name and data into the guest's buffer.
 func (m *image) stage(i *instance, name string, data []byte) (staged, error) {
 	if len(data) > bufferRoom || len(name) >= bufferData-bufferName {
-		return staged{}, fmt.Errorf("%d bytes do not fit the guest's buffer of %d", len(data), bufferRoom)
+		return staged{}, errRoom(len(data))
 	}
 	b := i.mem.buf[m.buffer : m.buffer+bufferSize]
 	n := copy(b[bufferName:], name)
@@ -203,6 +203,10 @@ func (m *image) stage(i *instance, name string, data []byte) (staged, error) {
 	b[bufferData+len(data)] = 0
 	at := uint64(m.buffer)
 	return staged{name: at + bufferName, data: at + bufferData, size: uint64(len(data))}, nil
+}
+
+func errRoom(n int) error {
+	return fmt.Errorf("%d bytes do not fit the guest's buffer of %d", n, bufferRoom)
 }
 
 // argument writes one JSValue where a call's arguments are read from, and returns that address.

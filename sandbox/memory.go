@@ -1,5 +1,7 @@
 package sandbox
 
+import "os"
+
 // reservation is a guest's linear memory: its whole address range is taken at once, so that growth never copies and the
 // bytes never move. It is wazero's experimental.LinearMemory.
 type reservation struct {
@@ -7,6 +9,8 @@ type reservation struct {
 	size int    // what the guest has
 	// grant, where it is not zero, is what the guest may have at most: for tests of a host that has no more.
 	grant int
+
+	pages *os.File // open on the kernel's table of this process's pages, in a worker, which can open nothing; else nil
 }
 
 // Reallocate gives the guest its memory at the new size, or nil past the cap.

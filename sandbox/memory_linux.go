@@ -42,11 +42,14 @@ func (m *reservation) touched() []bool {
 	if os.Getpagesize() != kernelPage || m.size == 0 {
 		return nil
 	}
-	f, err := os.Open("/proc/self/pagemap")
-	if err != nil {
-		return nil
+	f := m.pages
+	if f == nil {
+		var err error
+		if f, err = os.Open("/proc/self/pagemap"); err != nil {
+			return nil
+		}
+		defer f.Close()
 	}
-	defer f.Close()
 	const entry = 8 // bytes for each page of the address space
 	raw := make([]byte, m.size/kernelPage*entry)
 	if _, err := f.ReadAt(raw, int64(uintptr(unsafe.Pointer(&m.buf[0]))/kernelPage*entry)); err != nil {

@@ -26,7 +26,10 @@ const plainPrelude = `({
 	describe(e) { try { return '!' + e; } catch { return '!'; } },
 })`
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	ServeWorker()
+	goleak.VerifyTestMain(m)
+}
 
 func newEngine(t testing.TB, o Options) *Engine {
 	t.Helper()

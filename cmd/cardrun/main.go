@@ -32,12 +32,16 @@ const (
 	exitInterrupted = 128 + int(syscall.SIGINT)
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	cardrun.ServeWorker() // which is all that a worker process does
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
 
 // cli is the command line. The flags before the commands hold for all of them.
 type cli struct {
 	CacheDir string `placeholder:"DIR" help:"Keep the compiled engine in DIR, so that the next start is fast. Only you may have access to DIR (default: cardrun in the user's cache folder)."`
 	NoCache  bool   `help:"Neither read nor write a compiled engine on disk; every start compiles it."`
+	Isolate  string `enum:"auto,process,none" default:"none" placeholder:"HOW" help:"Where cards run: process (each in a worker process that can do nothing but compute; Linux), none (in this process), or auto (process where it can be had)."`
 
 	Render renderCmd `cmd:"" help:"Run a card once and print what it shows."`
 	Check  checkCmd  `cmd:"" help:"Find what is wrong with cards, without running them."`
@@ -112,7 +116,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return exitMisuse
 	}
 	e := &env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr,
-		options: cardrun.Options{Workers: 1, CacheDir: c.CacheDir, NoCache: c.NoCache}}
+		options: cardrun.Options{Workers: 1, CacheDir: c.CacheDir, NoCache: c.NoCache, Isolation: cardrun.Isolation(c.Isolate)}}
 	switch err := call.Run(e); {
 	case err == nil:
 		return exitYes

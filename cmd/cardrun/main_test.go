@@ -22,6 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	cardrun.ServeWorker()
 	testscript.Main(m, map[string]func(){"cardrun": main})
 }
 

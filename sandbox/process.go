@@ -1,0 +1,258 @@
+package sandbox
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// grace is how much longer than a round's budget the program waits for a worker before it kills it: a worker that is in
+	// order ends its round itself, on a busy machine and after thawing what may be megabytes.
+	grace = time.Second
+	// freezeTime bounds the freezing of a guest, whose memory may differ from the image in all of its pages.
+	freezeTime = 5 * time.Second
+	// bannerTime and readyTime bound the start of a worker: until it says that it is one, and until it has compiled the engine,
+	// without a cache perhaps, and tested it.
+	bannerTime = 10 * time.Second
+	readyTime  = 60 * time.Second
+
+	// workerVariable marks a process as a worker. Its value is the version of the protocol.
+	workerVariable = "CARDRUN_WORKER"
+	workerVersion  = "1"
+	// workerDescriptor is where a worker finds its end of the connection.
+	workerDescriptor = 3
+)
+
+// process is one worker process, seen from the program. What it says counts as hostile.
+type process struct {
+	cmd      *exec.Cmd
+	conn     *os.File // a stream socket
+	in       *bufio.Reader
+	body     []byte // of the last frame read
+	out      []byte // of the last frame written
+	identity [sha256.Size]byte
+	cacheErr string
+
+	ended  chan struct{} // closed when the process has ended and was waited for; then status may be read
+	status string
+
+	doomed atomic.Bool // it was killed
+
+	state state  // guarded by pool.mu, as is guest
+	guest *Guest // whose guest is in it, or who is about to ask it; nil when it is free
+}
+
+// state is what a process is at.
+type state int
+
+const (
+	stateBusy state = iota // it belongs to whoever made it busy: it starts, runs a round, or gives its guest away
+	stateFree              // it has no guest
+	stateRest              // its guest waits for a round
+)
+
+// errProcess wraps whatever a worker process did other than to answer.
+var errProcess = errors.New("worker process")
+
+// errUnread says that a process ended before it had read what was asked of it.
+var errUnread = errors.New("it ended before it read the question")
+
+// startProcess starts a worker process and waits until it serves. launch runs a function on the thread that outlives it.
+func startProcess(ctx context.Context, o Options, launch func(func() error) error) (*process, error) {
+	mine, its, err := connection()
+	if err != nil {
+		return nil, fmt.Errorf("%w: make a connection: %w", errProcess, err)
+	}
+	p := &process{
+		conn: mine, in: bufio.NewReaderSize(mine, 16<<10), ended: make(chan struct{}),
+		cmd: &exec.Cmd{
+			Path: o.WorkerCommand[0], Args: o.WorkerCommand, Dir: "/",
+			Env: []string{workerVariable + "=" + workerVersion}, ExtraFiles: []*os.File{its},
+		},
+	}
+	confine(p.cmd)
+	err = launch(p.cmd.Start)
+	_ = its.Close()
+	if err != nil {
+		_ = mine.Close()
+		return nil, fmt.Errorf("%w: %w", errProcess, err)
+	}
+	go p.wait()
+	stop := context.AfterFunc(ctx, p.kill)
+	defer stop()
+	if err := p.greet(o); err != nil {
+		p.kill()
+		<-p.ended
+		_ = mine.Close()
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return nil, err
+	}
+	return p, nil
+}
+
+// wait waits for the end of the process, so that it leaves nothing behind.
+func (p *process) wait() {
+	err := p.cmd.Wait()
+	p.status = p.cmd.ProcessState.String()
+	if err != nil && p.cmd.ProcessState == nil {
+		p.status = err.Error()
+	}
+	close(p.ended)
+}
+
+// kill ends the process. It may be called more than once.
+func (p *process) kill() {
+	p.doomed.Store(true)
+	_ = p.cmd.Process.Kill() // fails only when it has ended
+}
+
+// greet makes a started process a worker that serves.
+func (p *process) greet(o Options) error {
+	_ = p.conn.SetDeadline(time.Now().Add(bannerTime))
+	kind, body, err := readFrame(p.in, nil, maxText)
+	if err != nil || kind != frameBanner || string(body) != workerBanner {
+		return p.failed("it does not answer as a worker: main of the program must call ServeWorker (package cardrun or sandbox) before it does anything else", err)
+	}
+	user, _ := userCache() // where there is none, the worker finds that out
+	s := setup{prelude: o.Prelude, cacheDir: absolute(o.CacheDir), userDir: absolute(user), noCache: o.NoCache}
+	if n := len(s.append(nil)); n > maxSetup {
+		return fmt.Errorf("%w: prelude and folder names take %d bytes, more than %d", errProcess, n, maxSetup)
+	}
+	_ = p.conn.SetDeadline(time.Now().Add(readyTime))
+	if _, err := p.conn.Write(seal(s.append(appendFrame(nil, frameSetup)))); err != nil {
+		return p.failed("it took no setup", err)
+	}
+	kind, body, err = readFrame(p.in, nil, maxText)
+	switch {
+	case err != nil:
+		return p.failed("it did not start to serve", err)
+	case kind == frameFailed:
+		return fmt.Errorf("%w: %s", errProcess, plainText(body))
+	case kind != frameReady:
+		return p.failed("it did not start to serve", errFrame)
+	}
+	f := fields{b: body}
+	copy(p.identity[:], f.take(sha256.Size))
+	p.cacheErr = plainText(f.bytes())
+	if err := f.end(); err != nil {
+		return p.failed("it did not start to serve", err)
+	}
+	return nil
+}
+
+// failed is the error of a process that did what it should not. The process is killed, and waited for.
+func (p *process) failed(what string, err error) error {
+	p.kill()
+	<-p.ended
+	switch {
+	case err == nil:
+		return fmt.Errorf("%w: %s", errProcess, what)
+	case errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET):
+		return fmt.Errorf("%w: %s: %w (%s)", errProcess, what, errUnread, p.status)
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrClosed):
+		return fmt.Errorf("%w: %s: it ended (%s)", errProcess, what, p.status)
+	}
+	return fmt.Errorf("%w: %s: %w", errProcess, what, err)
+}
+
+// plainText is what a worker said in words, with nothing in it but text.
+func plainText(b []byte) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == utf8.RuneError {
+			return '?'
+		}
+		return r
+	}, string(b))
+}
+
+// ask has the worker do one round. An error means that the process is gone.
+func (p *process) ask(ctx context.Context, q question) (answer, error) {
+	start := time.Now()
+	last := start.Add(q.budget + grace)
+	_ = p.conn.SetDeadline(last)
+	p.out = seal(q.append(appendFrame(p.out[:0], frameRound)))
+	if _, err := p.conn.Write(p.out); err != nil {
+		return answer{}, p.failed("it took no question", err)
+	}
+	if ctx.Done() != nil {
+		var wg sync.WaitGroup
+		wg.Add(1)
+		stop := context.AfterFunc(ctx, func() {
+			defer wg.Done()
+			// The worker stops at its next tick, and answers.
+			if at := time.Now().Add(grace); at.Before(last) {
+				_ = p.conn.SetDeadline(at)
+			}
+			_, _ = p.conn.Write(seal(appendFrame(nil, frameStop)))
+		})
+		defer func() {
+			if !stop() {
+				wg.Wait() // so that the next question does not come in between
+			}
+		}()
+	}
+	kind, body, err := p.read(answerLength(q.MaxOutput))
+	if err == nil && kind != frameDone {
+		err = errFrame
+	}
+	var a answer
+	if err == nil {
+		a, err = parseAnswer(body, q, time.Since(start))
+	}
+	if err != nil {
+		return answer{}, p.failed("it gave no answer", err)
+	}
+	return a, nil
+}
+
+// freeze has the worker freeze its guest, and close it when it is to move out. An error other than ErrTooLarge means that the
+// process is gone.
+func (p *process) freeze(limit int, identity []byte, out bool) ([]byte, error) {
+	_ = p.conn.SetDeadline(time.Now().Add(freezeTime))
+	p.out = seal(appendBool(appendU64(appendFrame(p.out[:0], frameFreeze), uint64(max(limit, 0))), out))
+	if _, err := p.conn.Write(p.out); err != nil {
+		return nil, p.failed("it took no question", err)
+	}
+	kind, body, err := p.read(maxFrozen)
+	switch {
+	case err == nil && kind == frameLarge && !out:
+		return nil, ErrTooLarge
+	case err == nil && kind == frameFrozen && len(body) >= frozenPages && string(body[:frozenEngine]) == frozenMagic &&
+		string(body[frozenEngine:frozenChecksum]) == string(identity):
+		return append(make([]byte, 0, len(body)), body...), nil
+	case err == nil:
+		err = errFrame
+	}
+	return nil, p.failed("it did not freeze its guest", err)
+}
+
+// read reads a frame. Its body is good until the next one is read.
+func (p *process) read(limit int) (kind byte, body []byte, err error) {
+	kind, body, err = readFrame(p.in, p.body, limit)
+	if p.body = body; cap(p.body) > frameStep {
+		p.body, p.out = nil, nil // what was once needed for a large guest
+	}
+	return kind, body, err
+}
+
+// clear has the worker close its guest. It does not wait for that: nothing is asked of the worker before it has.
+func (p *process) clear() {
+	_ = p.conn.SetDeadline(time.Now().Add(grace))
+	if _, err := p.conn.Write(seal(appendFrame(p.out[:0], frameClose))); err != nil {
+		p.kill()
+	}
+}

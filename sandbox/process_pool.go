@@ -1,0 +1,352 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"example.com/cardrun/limits"
+)
+
+// retry is how long after a worker could not be started the next one is tried, doubled each time up to retryMost.
+const (
+	retry     = 100 * time.Millisecond
+	retryMost = 5 * time.Second
+)
+
+// pool is the worker processes of an engine. A guest has one for as long as no other guest needs it more, so there may be
+// many more guests than processes, and never two of them in one.
+//
+// Whoever asks for a process has a place among the engine's workers, and there are at least as many processes as places. So
+// one that is neither busy nor about to start can always be had, by moving its guest out if need be.
+type pool struct {
+	o        Options
+	identity [sha256.Size]byte
+	cacheErr string
+	ctx      context.Context // ends when the pool is closed
+	end      context.CancelFunc
+	launches chan launch
+	starts   sync.WaitGroup // those who start a process, or watch one
+
+	mu       sync.Mutex // guards what follows, and each process's state and guest, and each guest's lodging
+	all      map[*process]struct{}
+	free     []*process
+	resting  []*process    // by when their guest ran last
+	starting int           // processes that are being started
+	want     int           // how many there should be
+	most     int           // how many there may be
+	failure  error         // why the last start failed; nil after one that did not
+	pause    time.Duration // before the next start; 0 when the last one went well
+	changed  chan struct{} // closed, and made anew, when something changed that others may wait for
+	waiting  int           // how many do
+	replaced int64
+}
+
+// launch is a process to be started on the thread that all are started on.
+type launch struct {
+	start func() error
+	done  chan error
+}
+
+// newPool starts the first process, and as many more as there are workers without waiting for them.
+func newPool(ctx context.Context, o Options) (*pool, error) {
+	if err := separable(); err != nil {
+		return nil, err
+	}
+	if len(o.WorkerCommand) == 0 {
+		// This program, even when its file was replaced meanwhile. The argument is for those who look at lists of processes.
+		o.WorkerCommand = []string{"/proc/self/exe", "worker"}
+	}
+	l := &pool{
+		o: o, launches: make(chan launch), all: map[*process]struct{}{}, most: 2 * o.Workers, changed: make(chan struct{}),
+	}
+	l.ctx, l.end = context.WithCancel(context.Background())
+	go l.nursery()
+	p, err := startProcess(ctx, o, l.launch)
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	l.identity, l.cacheErr = p.identity, p.cacheErr
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.add(p)
+	l.want = o.Workers
+	l.refill()
+	return l, nil
+}
+
+// nursery starts processes, all on one thread: the kernel ends a worker when the thread that started it ends, which is
+// meant to be when the program does.
+func (l *pool) nursery() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for {
+		select {
+		case n := <-l.launches:
+			n.done <- n.start()
+		case <-l.ctx.Done():
+			return
+		}
+	}
+}
+
+func (l *pool) launch(start func() error) error {
+	n := launch{start, make(chan error, 1)}
+	select {
+	case l.launches <- n:
+		return <-n.done
+	case <-l.ctx.Done():
+		return ErrClosed
+	}
+}
+
+// refill starts the processes that are missing. The caller holds mu.
+func (l *pool) refill() {
+	for len(l.all)+l.starting < l.want && l.ctx.Err() == nil {
+		l.starting++
+		l.starts.Add(1)
+		go l.start(l.pause)
+	}
+}
+
+// start adds one process.
+func (l *pool) start(pause time.Duration) {
+	defer l.starts.Done()
+	if pause > 0 {
+		select {
+		case <-time.After(pause):
+		case <-l.ctx.Done():
+		}
+	}
+	p, err := startProcess(l.ctx, l.o, l.launch)
+	if err == nil && p.identity != l.identity {
+		err = p.failed("it has another engine", nil)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.starting--
+	if err != nil {
+		l.failure, l.pause = err, min(max(2*l.pause, retry), retryMost)
+	} else {
+		l.failure, l.pause = nil, 0
+		if l.add(p); l.ctx.Err() != nil {
+			p.kill() // close did not see it
+		}
+	}
+	l.refill()
+	l.tell()
+}
+
+// add takes in a process that serves. The caller holds mu.
+func (l *pool) add(p *process) {
+	l.all[p] = struct{}{}
+	p.state = stateFree
+	l.free = append(l.free, p)
+	l.starts.Add(1)
+	go l.watch(p)
+}
+
+// watch waits for the end of a process, and sees to another one.
+func (l *pool) watch(p *process) {
+	defer l.starts.Done()
+	<-p.ended
+	_ = p.conn.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.all, p)
+	l.free = without(l.free, p)
+	l.resting = without(l.resting, p)
+	if p.state == stateRest {
+		p.guest.away.p = nil
+		p.guest.away.lost = fmt.Errorf("%w: it ended between two rounds (%s)", errProcess, p.status)
+	}
+	if l.ctx.Err() == nil {
+		l.replaced++
+		l.refill()
+	}
+	l.tell()
+}
+
+func without(list []*process, p *process) []*process {
+	return slices.DeleteFunc(list, func(q *process) bool { return p == q })
+}
+
+// tell wakes those who wait. The caller holds mu.
+func (l *pool) tell() {
+	if l.waiting > 0 {
+		close(l.changed)
+		l.changed, l.waiting = make(chan struct{}), 0
+	}
+}
+
+// wait lets go of mu, which the caller holds, until something changed or the context ended.
+func (l *pool) wait(ctx context.Context) error {
+	l.waiting++
+	changed := l.changed
+	l.mu.Unlock()
+	defer l.mu.Lock()
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for a worker process: %w", ctx.Err())
+	}
+}
+
+// lease gives the guest's process, busy, or one that is free for it, and how the guest begins there. The caller has a place
+// among the workers.
+func (l *pool) lease(ctx context.Context, g *Guest) (*process, beginning, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		a := g.away
+		switch {
+		case a.lost != nil:
+			return nil, beginning{}, a.lost
+		case a.p != nil && a.p.state == stateRest:
+			l.resting = without(l.resting, a.p)
+			a.p.state = stateBusy
+			return a.p, beginning{}, nil
+		case a.p != nil: // it is just being moved out
+		case len(l.free) > 0:
+			p := l.free[len(l.free)-1]
+			l.free = l.free[:len(l.free)-1]
+			p.state, p.guest, a.p = stateBusy, g, p
+			return p, a.begin, nil
+		case len(l.resting) > 0:
+			l.grow()
+			l.moveOut(l.resting[0])
+			continue
+		case len(l.all)+l.starting < l.most:
+			l.grow()
+		}
+		if len(l.all) == 0 && l.failure != nil {
+			return nil, beginning{}, &limits.Error{Code: limits.Engine, Message: "no worker process can be started", Cause: l.failure}
+		}
+		if err := l.wait(ctx); err != nil {
+			return nil, beginning{}, err
+		}
+	}
+}
+
+// grow has one process more than there is, where that may be. The caller holds mu.
+func (l *pool) grow() {
+	if l.want = min(l.most, len(l.all)+l.starting+1); l.failure == nil {
+		l.refill()
+	}
+}
+
+// moveOut freezes the guest of a process at rest, so that it is free for another. It lets go of mu, which the caller holds,
+// meanwhile.
+func (l *pool) moveOut(p *process) {
+	l.resting = without(l.resting, p)
+	p.state = stateBusy
+	l.mu.Unlock()
+	frozen, err := p.freeze(maximumPages*pageSize, l.identity[:], true)
+	l.mu.Lock()
+	a := p.guest.away
+	p.guest, a.p = nil, nil
+	if err != nil {
+		a.lost = err
+	} else {
+		a.begin = beginning{kind: beginThaw, frozen: frozen}
+		l.release(p)
+	}
+	l.tell()
+}
+
+// release makes a busy process free, unless it is at its end. The caller holds mu.
+func (l *pool) release(p *process) {
+	p.guest, p.state = nil, stateFree
+	if _, alive := l.all[p]; alive && !p.doomed.Load() {
+		l.free = append(l.free, p)
+	}
+}
+
+// giveBack ends what lease began. The guest stays in its process when it rests there. A process that is gone is not taken.
+func (l *pool) giveBack(g *Guest, p *process, rests bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, alive := l.all[p]
+	switch {
+	case !alive && rests:
+		g.away.p, g.away.lost = nil, fmt.Errorf("%w: it ended after the round (%s)", errProcess, p.status)
+	case rests:
+		p.state = stateRest
+		g.away.begin = beginning{}
+		l.resting = append(l.resting, p)
+	default:
+		g.away.p = nil
+		l.release(p)
+	}
+	l.tell()
+}
+
+// evict takes a guest that is closed out of its process.
+func (l *pool) evict(g *Guest) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for g.away.p != nil && g.away.p.state != stateRest {
+		_ = l.wait(context.Background()) // it is just being moved out
+	}
+	g.away.begin = beginning{}
+	p := g.away.p
+	if p == nil {
+		return
+	}
+	l.resting = without(l.resting, p)
+	p.state = stateBusy
+	l.mu.Unlock()
+	p.clear()
+	l.mu.Lock()
+	g.away.p = nil
+	l.release(p)
+	l.tell()
+}
+
+// count is how many processes ended that were to serve on.
+func (l *pool) count() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.replaced
+}
+
+// close ends every process and waits until it has ended. No guest is left.
+func (l *pool) close() {
+	l.end()
+	l.mu.Lock()
+	for p := range l.all {
+		p.kill()
+	}
+	l.mu.Unlock()
+	l.starts.Wait()
+}
+
+// absolute makes a folder's name one that means the same in another working directory. A name that cannot be made so stays as
+// it is, and an empty one empty.
+func absolute(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		return abs
+	}
+	return dir
+}
+
+// notWorker refuses to start an engine in a process that was started as a worker and is not one: it would start workers too,
+// and they would.
+func notWorker() error {
+	if os.Getenv(workerVariable) != "" {
+		return errors.New("this process was started as a worker; main must call ServeWorker before it does anything else")
+	}
+	return nil
+}
