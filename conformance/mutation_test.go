@@ -52,8 +52,7 @@ func (m *mutator) tokens(text string, token *regexp.Regexp, extra func() string)
 		if len(list) == 0 {
 			break
 		}
-		at := (m.byte()<<8 | m.byte()) % len(list)
-		from := (m.byte()<<8 | m.byte()) % len(list)
+		at, from := m.place(list), m.place(list)
 		switch m.below(6) {
 		case 0:
 			list = slices.Delete(list, at, min(at+1+m.below(4), len(list)))
@@ -72,10 +71,64 @@ func (m *mutator) tokens(text string, token *regexp.Regexp, extra func() string)
 	return strings.Join(list, "")
 }
 
+func (m *mutator) place(list []string) int { return (m.byte()<<8 | m.byte()) % len(list) }
+
+// alike changes a script so that it mostly still parses: a token becomes another one of its kind, or one from elsewhere in
+// the script of its kind, or a statement is put where one can stand.
+func (m *mutator) alike(script string) string {
+	list := scriptToken.FindAllString(script, -1)
+	if len(list) == 0 { // a static card
+		return m.g.script()
+	}
+	for range 1 + m.below(8) {
+		at := m.place(list)
+		switch k := tokenKind(list[at]); k {
+		case 'a': // a name or a keyword
+			from := m.place(list)
+			for i := range list {
+				if j := (from + i) % len(list); tokenKind(list[j]) == k {
+					list[at] = list[j]
+					break
+				}
+			}
+		case '0':
+			list[at] = m.g.oneOf(pick(m.choices, scriptNumbers), "("+m.g.expression()+")")
+		case '\'':
+			list[at] = m.g.oneOf(pick(m.choices, scriptStrings), "("+m.g.expression()+")", "'"+m.g.id()+"'")
+		case ';':
+			list[at] = "; " + m.g.statement() + " "
+		case '+':
+			list[at] = pick(m.choices, scriptOperators)
+		}
+	}
+	return strings.Join(list, "")
+}
+
+// tokenKind tells names, numbers, strings, ends of statements, operators and all else apart.
+func tokenKind(token string) byte {
+	switch c := token[0]; {
+	case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '$':
+		return 'a'
+	case c >= '0' && c <= '9':
+		return '0'
+	case c == '\'' || c == '"':
+		return '\''
+	case c == ';':
+		return ';'
+	case strings.ContainsRune("+-*/%<>=!&|?", rune(c)) && token != "=>" && token != "=" && token != "?" && !strings.HasPrefix(token, "//") && !strings.HasPrefix(token, "/*"):
+		return '+'
+	}
+	return ' '
+}
+
 // card changes an example.
 func (m *mutator) card(c cardrun.Card) *cardrun.Card {
 	what := m.below(8)
-	if what != 1 {
+	switch what {
+	case 0, 1:
+	case 2, 3, 4, 5, 6:
+		c.JavaScript = m.alike(c.JavaScript)
+	default:
 		c.JavaScript = m.tokens(c.JavaScript, scriptToken, func() string {
 			switch m.below(4) {
 			case 0:
@@ -89,7 +142,7 @@ func (m *mutator) card(c cardrun.Card) *cardrun.Card {
 			}
 		})
 	}
-	if what == 1 || what == 2 {
+	if what <= 2 {
 		c.HTML = m.tokens(c.HTML, htmlToken, func() string { return pick(m.choices, htmlExtras) })
 	}
 	return &cardrun.Card{Title: c.Title, Summary: c.Summary, HTML: c.HTML, CSS: c.CSS, JavaScript: c.JavaScript}
