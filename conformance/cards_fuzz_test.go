@@ -15,6 +15,7 @@ import (
 
 	"example.com/cardrun"
 	"example.com/cardrun/limits"
+	"example.com/cardrun/patches"
 	"example.com/cardrun/sanitize"
 )
 
@@ -189,27 +190,26 @@ func (l *cardLab) prove(p play) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range []struct {
-		name    string
-		runtime *cardrun.Runtime
-		freeze  time.Duration
-	}{{"again", l.compiled, time.Nanosecond}, {"on the interpreter", l.interpreted, -1}} {
-		second, err := l.run(c.runtime, p, c.freeze)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
-		if ranLate(second) {
-			return nil
-		}
-		two, err := snapshotText(second)
-		if err != nil {
-			return err
-		}
-		if one != two {
-			return fmt.Errorf("%s, it is not the same:\n%s", c.name, cmp.Diff(strings.Split(one, "\n"), strings.Split(two, "\n")))
-		}
+	if err := l.same(one, "again", l.compiled, p, time.Nanosecond); err != nil {
+		return err
 	}
-	return nil
+	return l.same(one, "on the interpreter", l.interpreted, p, -1)
+}
+
+// same plays a card once more and holds it against the text of the first time.
+func (l *cardLab) same(one, name string, r *cardrun.Runtime, p play, freeze time.Duration) error {
+	second, err := l.run(r, p, freeze)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if ranLate(second) {
+		return nil
+	}
+	two, err := snapshotText(second)
+	if err == nil && one != two {
+		err = fmt.Errorf("%s, it is not the same:\n%s", name, cmp.Diff(strings.Split(one, "\n"), strings.Split(two, "\n")))
+	}
+	return err
 }
 
 func (l *cardLab) count(s *cardrun.Snapshot) {
@@ -250,6 +250,62 @@ func cardBytes(n uint64) []byte {
 		b[i] = byte(r.Uint32())
 	}
 	return b
+}
+
+// TestCardOraclesBite shows that what the generated cards are held against notices what it is there for.
+func TestCardOraclesBite(t *testing.T) {
+	l := newCardLab(t)
+	p := play{card: &cardrun.Card{Title: "T", Summary: "S", HTML: `<p id="p"></p>`, JavaScript: "ui.text('p', '' + Math.random())"}, seed: 1}
+	expectNoticed := func(what string, err error) {
+		t.Helper()
+		if err == nil {
+			t.Errorf("%s was not noticed", what)
+		}
+	}
+	if err := l.prove(p); err != nil {
+		t.Fatal(err)
+	}
+	s, err := l.run(l.compiled, p, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := snapshotText(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := p
+	other.seed++
+	expectNoticed("another seed", l.same(one, "again", l.compiled, other, -1))
+	expectNoticed("another seed on the interpreter", l.same(one, "again", l.interpreted, other, -1))
+	for what, spoil := range map[string]func(*cardrun.Snapshot){
+		"a script in the display": func(s *cardrun.Snapshot) { s.Display.HTML += "<script></script>" },
+		"html out of form":        func(s *cardrun.Snapshot) { s.Display.HTML = "<p>open" },
+		"a round of a minute":     func(s *cardrun.Snapshot) { s.Rounds[0].Usage.ElapsedUS = 60e6 },
+		"a heap of a gibibyte":    func(s *cardrun.Snapshot) { s.Rounds[0].Usage.HeapBytes = 1 << 30 },
+		"a failure that is none":  func(s *cardrun.Snapshot) { s.Failure = &cardrun.Failure{} },
+		"a control with a long id": func(s *cardrun.Snapshot) {
+			s.Controls = append(s.Controls, patches.Control{ID: strings.Repeat("a", 65)})
+		},
+		"a patch too many":         func(s *cardrun.Snapshot) { s.Rounds[0].Patches = make(patches.Batch, 65) },
+		"a handler too many":       func(s *cardrun.Snapshot) { s.Handlers = make([]cardrun.Handler, 193) },
+		"more jobs than may run":   func(s *cardrun.Snapshot) { s.Rounds[0].Usage.Microtasks = 300 },
+		"a batch of a hundred KiB": func(s *cardrun.Snapshot) { s.Rounds[0].Usage.BatchBytes = 100 << 10 },
+		"a value over its limit": func(s *cardrun.Snapshot) {
+			s.Controls = append(s.Controls, patches.Control{ID: "a", Value: strings.Repeat("x", 2049)})
+		},
+		"a rejection while running": func(s *cardrun.Snapshot) { s.Outcome = cardrun.Rejected },
+	} {
+		s, err := l.run(l.compiled, p, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spoil(s)
+		expectNoticed(what, snapshotFault(s))
+	}
+	if _, err := l.canary.Send(t.Context(), input("pumps", "9")); err != nil {
+		t.Fatal(err)
+	}
+	expectNoticed("a canary that somebody else moved", l.chirp())
 }
 
 // FuzzCards plays cards that the bytes stand for. go test -fuzz steers the bytes by what the host's code does with them.
