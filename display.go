@@ -22,6 +22,12 @@ func visible(s string) string {
 	space := false
 	for _, r := range s {
 		switch {
+		case r > ' ' && r < 0x7f: // most text, and the tables below take their time
+			if space {
+				b.WriteByte(' ')
+				space = false
+			}
+			b.WriteByte(byte(r))
 		case unicode.Is(unicode.White_Space, r):
 			space = b.Len() > 0
 		case invisible(r):
