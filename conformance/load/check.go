@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -113,6 +114,9 @@ func opened(body []byte) (session string, snapshot []byte, err error) {
 	}
 	return o.Session, o.Snapshot, nil
 }
+
+// problem tells of an answer that says what was wrong with the request (RFC 9457).
+func (a answer) problem() bool { return strings.HasPrefix(a.mediaType, "application/problem+json") }
 
 // code is the code of a problem, or empty.
 func code(a answer) string {

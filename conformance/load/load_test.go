@@ -198,7 +198,12 @@ func TestFaultsAreSeen(t *testing.T) {
 		{"unknown member", on("GET /v1/sessions/", edit(`"outcome"`, `"extra":1,"outcome"`)), failures, "ERROR state: read Snapshot:"},
 		{"rejected", on("POST", body(422, `{"outcome":"rejected"}`)), mismatches, "start: text/n"},
 		{"rejected, and not", on("POST", body(422, `{"outcome":"ready"}`)), failures, "the status does not fit"},
-		{"problem", on("POST", body(400, `{"code":"json_invalid"}`)), mismatches, "start: text/n"},
+		{"problem with the status of a rejection", on("POST", func(w http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(422)
+			_, _ = w.Write([]byte(`{"status":422,"code":"parameter_invalid"}`))
+		}), mismatches, `got  status 422, code "parameter_invalid"`},
+		{"problem", on("POST", body(400, `{"code":"json_invalid"}`)), mismatches, `got  status 400, code "json_invalid"`},
 	} {
 		s.mu.Lock()
 		s.wrap = c.wrap

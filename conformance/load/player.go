@@ -91,10 +91,10 @@ func (p *player) render(ctx context.Context, it *item, due time.Time) {
 		return
 	}
 	took := time.Since(due)
-	switch a.status {
-	case http.StatusOK:
+	switch {
+	case a.status == http.StatusOK:
 		_ = p.judge(Render, it, 0, a.body, false, took)
-	case http.StatusUnprocessableEntity:
+	case a.status == http.StatusUnprocessableEntity && !a.problem():
 		_ = p.judge(Render, it, 0, a.body, true, took)
 	default:
 		p.unexpected(Render, it, a, took)
@@ -128,7 +128,8 @@ func (p *player) unexpected(k Kind, it *item, a answer, took time.Duration) {
 	found := it.c.Expect.Check(s)
 	p.tally(k).answered(took, len(found) > 0)
 	if len(found) > 0 {
-		p.faults.mismatch(it.c, found)
+		m := conformance.Mismatch{Key: "status", Want: "a Snapshot", Got: fmt.Sprintf("status %d, code %q", a.status, problem)}
+		p.faults.mismatch(it.c, append([]conformance.Mismatch{m}, found...))
 	}
 }
 
@@ -139,9 +140,9 @@ func (p *player) session(ctx context.Context, it *item, due time.Time) {
 		return
 	}
 	took := time.Since(due)
-	switch a.status {
-	case http.StatusCreated:
-	case http.StatusUnprocessableEntity:
+	switch {
+	case a.status == http.StatusCreated:
+	case a.status == http.StatusUnprocessableEntity && !a.problem():
 		_ = p.judge(Open, it, 0, a.body, true, took)
 		return
 	default:
