@@ -121,6 +121,7 @@ func squeeze(s string) string {
 }
 
 func TestStylesD28R41(t *testing.T) {
+	t.Logf("attacks: %d", len(styles))
 	for _, c := range styles {
 		s, found := CSS(c.in)
 		expectFindings(t, c.in, found, c.found)
@@ -231,6 +232,7 @@ func TestBadStylesD28R40(t *testing.T) {
 	if len(styles)+len(badStyles) < 50 {
 		t.Fatal("too few")
 	}
+	t.Logf("attacks: %d", len(badStyles))
 	for _, c := range badStyles {
 		s, found := CSS(c.in)
 		if !hasError(found) || s.String() != "" || s.Scoped(".card") != "" {

@@ -73,6 +73,7 @@ func TestSecondSanitizer(t *testing.T) {
 	for _, c := range sharedCards(t) {
 		inputs = append(inputs, c.html)
 	}
+	t.Logf("attacks: %d", len(inputs))
 	for _, in := range inputs {
 		h, err := Fragment(in)
 		if err != nil {

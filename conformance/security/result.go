@@ -132,7 +132,8 @@ type verdict struct {
 	ran     bool     // whether anything in it passed or failed
 }
 
-var attacksLine = regexp.MustCompile(`\battacks: ([0-9]{1,9})\b`)
+// attacksLine is how a test says what it tried; rapid says it in words of its own.
+var attacksLine = regexp.MustCompile(`(?:\battacks: |\[rapid\] OK, passed )([0-9]{1,9})\b`)
 
 // verdict judges a test by name; excuses are the row's.
 func (r *unitResult) verdict(u *unit, name string, excuses []string) (v verdict) {

@@ -98,6 +98,7 @@ func TestJudge(t *testing.T) {
 		{"logged", "| `x:TestA` | |", [][3]string{
 			{"run", "TestA"}, {"run", "TestA/a"}, {"output", "TestA/a", "x_test.go:1: attacks: 7\n"}, {"pass", "TestA/a"}, {"output", "TestA", "attacks: 5\n"}, {"pass", "TestA"},
 		}, nil, "12 held"},
+		{"random", "| `x:TestA` | |", [][3]string{{"run", "TestA"}, {"output", "TestA", "engine.go:285: [rapid] OK, passed 100 tests (1s)\n"}, {"pass", "TestA"}}, nil, "100 held"},
 		{"another test's", "| `x:TestA` | |", [][3]string{{"run", "TestAB"}, {"pass", "TestAB"}}, nil, "0 FAILED"},
 		{"a subtest failed", "| `x:TestA` | |", [][3]string{
 			{"run", "TestA"}, {"run", "TestA/a"}, {"run", "TestA/b"}, {"pass", "TestA/a"}, {"fail", "TestA/b"}, {"fail", "TestA"},
