@@ -30,6 +30,7 @@ const (
 // the cards do may touch.
 type cardLab struct {
 	compiled, interpreted *cardrun.Runtime
+	remembering           *cardrun.Runtime // compiled, with sessions that start where an earlier initialization ended
 	examples              []cardrun.Card
 	canary                *cardrun.Session
 	pumps                 int
@@ -49,6 +50,9 @@ func newCardLab(t testing.TB) *cardLab {
 	if l.interpreted, err = cardrun.New(context.Background(), cardrun.Options{Fuel: cardFuel, Interpreter: true}); err != nil {
 		t.Fatal(err)
 	}
+	if l.remembering, err = cardrun.New(context.Background(), cardrun.Options{Fuel: cardFuel, ImageCache: 16 << 20}); err != nil {
+		t.Fatal(err)
+	}
 	card := &cardrun.Card{Title: "Canary", Summary: "Three pumps at 14 move 42.", HTML: `<input id="pumps" type="range" min="1" max="9" value="3"><p id="answer"></p>`,
 		JavaScript: `let moves = 0; const show = () => ui.text('answer', moves++ + ': ' + ui.input('pumps').value * 14); ui.on('pumps', 'input', show); show();`}
 	l.canary, _, err = l.compiled.Open(context.Background(), card, cardrun.SessionOptions{FreezeAfter: 20 * time.Millisecond})
@@ -57,7 +61,7 @@ func newCardLab(t testing.TB) *cardLab {
 	}
 	t.Cleanup(func() {
 		l.canary.Close()
-		if err := errors.Join(l.compiled.Close(), l.interpreted.Close()); err != nil {
+		if err := errors.Join(l.compiled.Close(), l.interpreted.Close(), l.remembering.Close()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -149,10 +153,11 @@ func snapshotFault(s *cardrun.Snapshot) error {
 	return nil
 }
 
-// snapshotText is a snapshot's JSON text without the one figure that may differ between equal runs.
+// snapshotText is a snapshot's JSON text without the one figure that may differ between equal runs, and without the word
+// that tells where it came from.
 func snapshotText(s *cardrun.Snapshot) (string, error) {
 	for i := range s.Rounds {
-		s.Rounds[i].Usage.ElapsedUS = 0
+		s.Rounds[i].Usage.ElapsedUS, s.Rounds[i].Usage.Cached = 0, false
 	}
 	b, err := s.AppendIndent(nil, "\t")
 	return string(b), err
@@ -163,8 +168,8 @@ func ranLate(s *cardrun.Snapshot) bool {
 	return s.Failure != nil && s.Failure.Code == limits.Timeout && strings.Contains(s.Failure.Message, "ms and was stopped")
 }
 
-// prove plays one card: twice on compiled code, the second time with freezing after each event, once on the interpreter,
-// and the canary after it. It returns what is wrong.
+// prove plays one card: on compiled code, then there with freezing after each event, then where initialized cards are
+// remembered, before there is something to remember and after, then on the interpreter; and the canary beside it. It returns what is wrong.
 func (l *cardLab) prove(p play) error {
 	first, err := l.run(l.compiled, p, -1)
 	if err != nil {
@@ -192,6 +197,11 @@ func (l *cardLab) prove(p play) error {
 	}
 	if err := l.same(one, "again", l.compiled, p, time.Nanosecond); err != nil {
 		return err
+	}
+	for _, name := range []string{"remembered", "from memory"} {
+		if err := l.same(one, name, l.remembering, p, -1); err != nil {
+			return err
+		}
 	}
 	return l.same(one, "on the interpreter", l.interpreted, p, -1)
 }
