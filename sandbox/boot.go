@@ -16,7 +16,8 @@ var globals = []string{
 }
 
 // bootScript deletes every other property of the global object, and fails when one cannot be deleted. It also takes the
-// one method of stack frames that hands out functions: they would be those of the prelude.
+// one method of stack frames that hands out functions: they would be those of the prelude; and SharedArrayBuffer's grow, which in
+// this build makes a buffer longer than the memory that it was given.
 var bootScript = `'use strict';
 {
 	Error.prepareStackTrace = (_, frames) => frames;
@@ -24,6 +25,8 @@ var bootScript = `'use strict';
 	delete frame.getFunction;
 	Error.prepareStackTrace = undefined;
 	if ('getFunction' in frame || typeof new Error().stack !== 'string') throw 0;
+	delete SharedArrayBuffer.prototype.grow;
+	if ('grow' in SharedArrayBuffer.prototype) throw 0;
 	const keep = new Set('` + strings.Join(globals, " ") + `'.split(' '));
 	for (const key of Reflect.ownKeys(globalThis))
 		if (!keep.has(key) && key !== Symbol.toStringTag) delete globalThis[key];
