@@ -50,6 +50,7 @@ type cli struct {
 
 	Conform conformCmd `cmd:"" help:"Run case files: cards, what a user does, and what must come of it."`
 	Load    loadCmd    `cmd:"" help:"Play case files against a service at a rate: latencies, errors, mismatches."`
+	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Serve the tools of the Model Context Protocol on standard input and output."`
 }
 
 // env is what a command works with.

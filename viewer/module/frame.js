@@ -10,6 +10,10 @@ import {applyPatches, fill, find, isControl, setState, setValue, stateOf, truste
 // The frame is of the page's origin, since the page reaches into it, and sandboxed without allow-scripts: nothing in it can
 // run, so nothing in it can use that origin. It cannot submit, open windows or navigate the page either. Its policy loads nothing,
 // and style sheets are constructed, which imports nothing. Should it ever navigate itself, it is thrown away and made anew.
+//
+// A page that is itself in a sandbox without an origin cannot reach into a frame, and some browsers call no listeners in one. With
+// the option shadow, such a page shows the card in a shadow tree of its own, contained so that it paints nowhere else. That page
+// must have a policy by which nothing in the tree can run or load. Rules for the page (:root, html, body) mean nothing there.
 
 const frameText = `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; base-uri 'none'; form-action 'none'">
@@ -19,6 +23,13 @@ const frameText = `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">
 const baseStyle = adapts => `
 :root { color-scheme: ${adapts ? 'light dark' : 'light'}; background: Canvas; color: CanvasText; font: 16px/1.5 system-ui, sans-serif; }
 body { margin: 0; }
+.cardrun-card { display: flow-root; overflow-wrap: break-word; }
+`;
+
+// In a shadow tree: nothing is inherited, and what is fixed or floats stays in the box.
+const shadowStyle = (adapts, height) => `
+:host { all: initial; display: block; contain: layout paint style; isolation: isolate; overflow: auto; max-height: ${height}px;
+  color-scheme: ${adapts ? 'inherit' : 'light'}; background: Canvas; color: CanvasText; font: 16px/1.5 system-ui, sans-serif; }
 .cardrun-card { display: flow-root; overflow-wrap: break-word; }
 `;
 
@@ -33,12 +44,13 @@ export class CardFrame {
   #shown = null;
   #inert = false;
   #composing = null;
+  #shaded = false;
   #observer;
   #there;
 
   // Options: title names the frame for those who hear it. onevent is called with each {id, type, value, checked} that the
   // user brings about. handlers() gives the snapshot's handlers, to find the element that a click is for. maxHeight, in CSS
-  // pixels, is where a card begins to scroll; the default is 1600. onready is called once the frame shows things, with
+  // pixels, is where a card begins to scroll; the default is 1600. shadow is described above. onready is called once the frame shows things, with
   // whether events are heard in it.
   constructor(element, options = {}) {
     this.#element = element;
@@ -81,7 +93,26 @@ export class CardFrame {
   get card() { return this.#card; }
 
   #adopt() {
-    const w = this.#iframe.contentWindow, d = this.#document = this.#iframe.contentDocument;
+    if (!this.#iframe.contentDocument && this.#o.shadow) this.#shade();
+    else this.#enter(this.#iframe.contentDocument, this.#iframe.contentWindow);
+  }
+
+  // shade puts a shadow tree in the place of the frame.
+  #shade() {
+    const host = document.createElement('div'), card = document.createElement('div');
+    card.className = 'cardrun-card';
+    host.setAttribute('role', 'group');
+    host.setAttribute('aria-label', this.#o.title);
+    const root = host.attachShadow({mode: 'closed'});
+    root.append(card);
+    this.#iframe.replaceWith(host);
+    this.#iframe = host;
+    this.#shaded = true;
+    this.#enter(root, window);
+  }
+
+  #enter(d, w) {
+    this.#document = d;
     this.#card = d.querySelector('.cardrun-card');
     this.#base = new w.CSSStyleSheet();
     this.#style = new w.CSSStyleSheet();
@@ -97,6 +128,10 @@ export class CardFrame {
     let heard = false;
     d.addEventListener('cardrun-probe', () => { heard = true; }, {once: true});
     d.dispatchEvent(new Event('cardrun-probe'));
+    if (!heard && this.#o.shadow && !this.#shaded) {
+      this.#shade();
+      return;
+    }
     this.#observer.disconnect();
     this.#observer.observe(this.#card);
     if (this.#shown) this.#render(this.#shown);
@@ -111,7 +146,8 @@ export class CardFrame {
   }
 
   #render({html, css}, edits = new Map()) {
-    this.#base.replaceSync(baseStyle(/color-scheme/i.test(css)));
+    const adapts = /color-scheme/i.test(css);
+    this.#base.replaceSync(this.#shaded ? shadowStyle(adapts, this.#o.maxHeight) : baseStyle(adapts));
     this.#style.replaceSync(css);
     this.#keeping(() => {
       const open = new Map([...this.#card.querySelectorAll('details[id]')].map(e => [e.id, e.open]));
@@ -162,7 +198,8 @@ export class CardFrame {
     const d = this.#document, root = this.#iframe.getRootNode();
     const focused = d.activeElement !== d.body && root.activeElement === this.#iframe ? d.activeElement : null;
     const id = focused?.id, caret = focused && typesText(focused) ? [focused.selectionStart, focused.selectionEnd, focused.selectionDirection] : null;
-    const at = [d.scrollingElement.scrollLeft, d.scrollingElement.scrollTop];
+    const scroller = d.scrollingElement ?? this.#iframe; // which in a shadow tree is its host
+    const at = [scroller.scrollLeft, scroller.scrollTop];
     const scrolled = [];
     for (const e of this.#card.querySelectorAll('[id]')) if (e.scrollTop || e.scrollLeft) scrolled.push([e.id, e.scrollLeft, e.scrollTop]);
     work();
@@ -170,8 +207,8 @@ export class CardFrame {
       const e = find(this.#card, id);
       if (e && (e.scrollLeft !== left || e.scrollTop !== top)) e.scroll({left, top, behavior: 'instant'});
     }
-    if (d.scrollingElement.scrollTop !== at[1] || d.scrollingElement.scrollLeft !== at[0]) {
-      d.scrollingElement.scroll({left: at[0], top: at[1], behavior: 'instant'});
+    if (scroller.scrollTop !== at[1] || scroller.scrollLeft !== at[0]) {
+      scroller.scroll({left: at[0], top: at[1], behavior: 'instant'});
     }
     if (!focused) return;
     let e = focused;
@@ -198,7 +235,11 @@ export class CardFrame {
     for (const e of this.#card.querySelectorAll('input,select,textarea,button')) e.disabled = true;
   }
 
-  set title(text) { this.#iframe.title = this.#o.title = text; }
+  set title(text) {
+    this.#o.title = text;
+    if (this.#shaded) this.#iframe.setAttribute('aria-label', text);
+    else this.#iframe.title = text;
+  }
 
   #heard(e) {
     if (this.#inert || !e.isTrusted && !this.#o.synthetic) return;
@@ -225,7 +266,7 @@ export class CardFrame {
   }
 
   #fit() {
-    if (!this.#card) return;
+    if (!this.#card || this.#shaded) return;
     const height = Math.min(this.#o.maxHeight, Math.ceil(this.#card.getBoundingClientRect().height));
     const now = Math.max(height, 24) + 'px';
     if (this.#iframe.style.height !== now) this.#iframe.style.height = now;
