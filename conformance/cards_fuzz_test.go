@@ -215,6 +215,9 @@ func (l *cardLab) same(one, name string, r *cardrun.Runtime, p play, freeze time
 	if ranLate(second) {
 		return nil
 	}
+	if r == l.interpreted && second.Failure != nil && second.Failure.Message == "a chain of calls is too deep for the engine's own stack" {
+		return nil // the interpreter has 2,000 frames, the compiler as many as fit in the guest's stack
+	}
 	two, err := snapshotText(second)
 	if err == nil && one != two {
 		err = fmt.Errorf("%s, it is not the same:\n%s", name, cmp.Diff(strings.Split(one, "\n"), strings.Split(two, "\n")))

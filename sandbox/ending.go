@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"example.com/cardrun/limits"
@@ -24,6 +25,7 @@ const (
 	endContext // the caller's context ended
 	endFrozen  // the guest could not be thawed
 	endMissing // no guest could be made
+	endDepth   // the stack of the engine below the guest is full, which only the interpreter's gets
 	endFault
 	endings
 )
@@ -47,6 +49,8 @@ func endingOf(ctx context.Context, err error) ending {
 		return endStack
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return endContext
+	case strings.Contains(err.Error(), "wasm error: stack overflow"): // the error value is internal to wazero
+		return endDepth
 	}
 	return endFault
 }
@@ -76,6 +80,8 @@ func (n ending) explain(ctx context.Context, budget time.Duration, fuel int64, e
 		return &limits.Error{Code: limits.Engine, Message: "the guest's frozen state cannot be used", Cause: ErrFrozen}
 	case endMissing:
 		return &limits.Error{Code: limits.Engine, Message: "no guest could be made: the worker process has no memory for it"}
+	case endDepth:
+		return &limits.Error{Code: limits.Engine, Message: "a chain of calls is too deep for the engine's own stack", Cause: err}
 	}
 	return &limits.Error{Code: limits.Engine, Message: "the script drove the engine into a fault, and the guest was replaced; avoid very deep nesting and very long array-like objects", Cause: err}
 }
