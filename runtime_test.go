@@ -33,8 +33,11 @@ func shared(t testing.TB, name string) []byte {
 // patience is the time of a round in tests that are not about time: a busy machine must not fail them.
 const patience = 20 * time.Second
 
+// newRuntime starts a runtime, with cards in worker processes where the environment says so: make isolate runs all of these tests
+// that way.
 func newRuntime(t testing.TB, o Options) *Runtime {
 	t.Helper()
+	o.Isolation = Isolation(os.Getenv("CARDRUN_TEST_ISOLATION"))
 	r, err := New(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -26,3 +26,5 @@ func tinyDisk(string, int) (func(), error) { return nil, errors.ErrUnsupported }
 func readOnly(string) error { return errors.ErrUnsupported }
 
 func pipe(string) error { return errors.ErrUnsupported }
+
+func workerRole() func() int { return nil }

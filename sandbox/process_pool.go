@@ -55,7 +55,8 @@ type launch struct {
 	done  chan error
 }
 
-// newPool starts the first process, and as many more as there are workers without waiting for them.
+// newPool starts as many processes as there are workers: the first one alone, so that the others find the engine compiled, and
+// learn nothing new when it cannot be started.
 func newPool(ctx context.Context, o Options) (*pool, error) {
 	if err := separable(); err != nil {
 		return nil, err
@@ -75,12 +76,24 @@ func newPool(ctx context.Context, o Options) (*pool, error) {
 		return nil, err
 	}
 	l.identity, l.cacheErr = p.identity, p.cacheErr
+	if err := l.open(ctx, p); err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// open takes the first process in and waits for the others. Those that fail are started again while others serve.
+func (l *pool) open(ctx context.Context, first *process) (err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.add(p)
-	l.want = o.Workers
+	l.add(first)
+	l.want = l.o.Workers
 	l.refill()
-	return l, nil
+	for l.starting > 0 && l.failure == nil && err == nil {
+		err = l.wait(ctx)
+	}
+	return err
 }
 
 // nursery starts processes, all on one thread: the kernel ends a worker when the thread that started it ends, which is
@@ -129,6 +142,7 @@ func (l *pool) start(pause time.Duration) {
 	p, err := startProcess(l.ctx, l.o, l.launch)
 	if err == nil && p.identity != l.identity {
 		err = p.failed("it has another engine", nil)
+		_ = p.conn.Close()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

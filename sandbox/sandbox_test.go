@@ -27,6 +27,9 @@ const plainPrelude = `({
 })`
 
 func TestMain(m *testing.M) {
+	if role := workerRole(); role != nil {
+		os.Exit(role())
+	}
 	ServeWorker()
 	goleak.VerifyTestMain(m)
 }

@@ -20,7 +20,10 @@ import (
 var engine *sandbox.Engine
 
 func TestMain(m *testing.M) {
-	e, err := sandbox.New(context.Background(), sandbox.Options{Prelude: Prelude(), Budget: 2 * time.Second})
+	sandbox.ServeWorker()
+	// make isolate runs all of these tests with guests in worker processes.
+	isolation := sandbox.Isolation(os.Getenv("CARDRUN_TEST_ISOLATION"))
+	e, err := sandbox.New(context.Background(), sandbox.Options{Prelude: Prelude(), Budget: 2 * time.Second, Isolation: isolation})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -1,0 +1,568 @@
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"example.com/cardrun/limits"
+)
+
+func reseal(frozen []byte) {
+	sum := sha256.Sum256(frozen[frozenNow:])
+	copy(frozen[frozenChecksum:], sum[:])
+}
+
+// self is the command of a worker process that plays a role of workerRoles.
+func self(role string) []string { return []string{"/proc/self/exe", "role:" + role} }
+
+// workerRole is what this process is to be when a test has started it as a worker of its own kind.
+func workerRole() func() int {
+	if os.Getenv(workerVariable) == "" || len(os.Args) < 2 {
+		return nil
+	}
+	role, ok := strings.CutPrefix(os.Args[1], "role:")
+	if !ok {
+		return nil
+	}
+	name, argument, _ := strings.Cut(role, " ")
+	return func() int { return workerRoles[name](argument) }
+}
+
+var workerRoles = map[string]func(string) int{
+	// attack makes the forbidden call that a script names.
+	"attack": func(string) int {
+		return serveWorker(workerHooks{asked: func(q question) bool {
+			for _, c := range forbidden {
+				if q.Script == "// attack: "+c.name {
+					c.do()
+				}
+			}
+			return false
+		}})
+	},
+	"sleep": func(string) int {
+		return serveWorker(workerHooks{asked: func(question) bool { time.Sleep(time.Hour); return true }})
+	},
+	"liar":   liar,
+	"silent": func(string) int { time.Sleep(time.Minute); return 0 },
+	"lazy":   func(string) int { say(frameBanner, workerBanner); time.Sleep(time.Minute); return 0 },
+	"says": func(text string) int {
+		_, _ = syscall.Write(workerDescriptor, []byte(text))
+		return 0
+	},
+	"failed": func(string) int {
+		say(frameBanner, workerBanner)
+		say(frameFailed, "\x1b[31mno\u202e\nline\xff")
+		return 0
+	},
+	"other": func(string) int { // an engine of another identity each time
+		say(frameBanner, workerBanner)
+		say(frameReady, string(appendField(binary.LittleEndian.AppendUint64(make([]byte, 24), uint64(os.Getpid())), "")))
+		_, _ = io.Copy(io.Discard, descriptor(workerDescriptor))
+		return 0
+	},
+	"user": func(string) int { // a program that knows nothing of workers
+		_, err := New(context.Background(), Options{Prelude: plainPrelude, Isolation: IsolationAuto})
+		fmt.Fprintln(os.Stderr, err)
+		if err == nil {
+			time.Sleep(time.Minute)
+		}
+		return 0
+	},
+}
+
+func say(kind byte, body string) {
+	_, _ = descriptor(workerDescriptor).Write(seal(append(appendFrame(nil, kind), body...)))
+}
+
+// call is one thing that a worker may not ask of the kernel.
+type call struct {
+	name string
+	do   func()
+}
+
+func raw(number uintptr, args ...uintptr) func() {
+	var a [6]uintptr
+	copy(a[:], args)
+	return func() { _, _, _ = unix.RawSyscall6(number, a[0], a[1], a[2], a[3], a[4], a[5]) }
+}
+
+var path = []byte("/etc/passwd\x00")
+
+func at(b []byte) uintptr { return uintptr(unsafe.Pointer(&b[0])) }
+
+const here = ^uintptr(99) // AT_FDCWD
+
+// forbidden holds calls of every kind: files, network, processes, other processes, rights, code, and those with arguments that
+// the filter looks at.
+var forbidden = []call{
+	{"openat", raw(unix.SYS_OPENAT, here, at(path), unix.O_RDONLY)}, {"openat2", raw(unix.SYS_OPENAT2, here, at(path))},
+	{"create", raw(unix.SYS_OPENAT, here, at(path), unix.O_CREAT|unix.O_WRONLY, 0o600)},
+	{"newfstatat", func() { var st unix.Stat_t; _ = unix.Stat("/", &st) }}, {"statx", raw(unix.SYS_STATX, here, at(path))},
+	{"getdents64", raw(unix.SYS_GETDENTS64, workerDescriptor)}, {"readlinkat", raw(unix.SYS_READLINKAT, here, at(path))},
+	{"unlinkat", raw(unix.SYS_UNLINKAT, here, at(path))}, {"renameat2", raw(unix.SYS_RENAMEAT2, here, at(path), here, at(path))},
+	{"mkdirat", raw(unix.SYS_MKDIRAT, here, at(path))}, {"linkat", raw(unix.SYS_LINKAT)}, {"symlinkat", raw(unix.SYS_SYMLINKAT)},
+	{"faccessat2", raw(unix.SYS_FACCESSAT2, here, at(path))}, {"fchmodat", raw(unix.SYS_FCHMODAT)}, {"fchownat", raw(unix.SYS_FCHOWNAT)},
+	{"truncate", raw(unix.SYS_TRUNCATE, at(path))}, {"chdir", raw(unix.SYS_CHDIR, at(path))}, {"chroot", raw(unix.SYS_CHROOT, at(path))},
+	{"mount", raw(unix.SYS_MOUNT)}, {"umount2", raw(unix.SYS_UMOUNT2)}, {"pivot_root", raw(unix.SYS_PIVOT_ROOT)},
+	{"memfd_create", raw(unix.SYS_MEMFD_CREATE, at(path))}, {"inotify_init1", raw(unix.SYS_INOTIFY_INIT1)}, {"fanotify_init", raw(unix.SYS_FANOTIFY_INIT)},
+	{"open_by_handle_at", raw(unix.SYS_OPEN_BY_HANDLE_AT)}, {"dup", raw(unix.SYS_DUP, workerDescriptor)}, {"dup3", raw(unix.SYS_DUP3, workerDescriptor, 9)},
+	{"fcntl", raw(unix.SYS_FCNTL, workerDescriptor, unix.F_DUPFD)}, {"ioctl", raw(unix.SYS_IOCTL, workerDescriptor)}, {"pwrite64", raw(unix.SYS_PWRITE64, workerDescriptor)},
+	{"sendfile", raw(unix.SYS_SENDFILE)}, {"splice", raw(unix.SYS_SPLICE)}, {"io_uring_setup", raw(unix.SYS_IO_URING_SETUP, 1)}, {"io_setup", raw(unix.SYS_IO_SETUP, 1)},
+
+	{"socket", raw(unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM)}, {"socket unix", raw(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM)},
+	{"socketpair", raw(unix.SYS_SOCKETPAIR)}, {"connect", raw(unix.SYS_CONNECT, workerDescriptor)}, {"bind", raw(unix.SYS_BIND, workerDescriptor)},
+	{"listen", raw(unix.SYS_LISTEN, workerDescriptor)}, {"accept4", raw(unix.SYS_ACCEPT4, workerDescriptor)}, {"sendto", raw(unix.SYS_SENDTO, workerDescriptor)},
+	{"sendmsg", raw(unix.SYS_SENDMSG, workerDescriptor)}, {"recvmsg", raw(unix.SYS_RECVMSG, workerDescriptor)}, {"setsockopt", raw(unix.SYS_SETSOCKOPT, workerDescriptor)},
+
+	{"execve", raw(unix.SYS_EXECVE, at(path))}, {"execveat", raw(unix.SYS_EXECVEAT, here, at(path))}, {"clone a process", raw(unix.SYS_CLONE, uintptr(unix.SIGCHLD))},
+	{"wait4", raw(unix.SYS_WAIT4)}, {"kill", raw(unix.SYS_KILL, uintptr(os.Getpid()), 0)}, {"tkill", raw(unix.SYS_TKILL, 1, 0)},
+	{"tgkill the parent", func() { raw(unix.SYS_TGKILL, 1, 1, 0)() }}, {"pidfd_open", raw(unix.SYS_PIDFD_OPEN, 1)}, {"pidfd_send_signal", raw(unix.SYS_PIDFD_SEND_SIGNAL)},
+	{"ptrace", raw(unix.SYS_PTRACE)}, {"process_vm_readv", raw(unix.SYS_PROCESS_VM_READV, 1)}, {"process_vm_writev", raw(unix.SYS_PROCESS_VM_WRITEV, 1)},
+	{"kcmp", raw(unix.SYS_KCMP)}, {"shmget", raw(unix.SYS_SHMGET)}, {"mq_open", raw(unix.SYS_MQ_OPEN, at(path))}, {"msgget", raw(unix.SYS_MSGGET)}, {"semget", raw(unix.SYS_SEMGET)},
+
+	{"setuid", raw(unix.SYS_SETUID, 0)}, {"setresuid", raw(unix.SYS_SETRESUID)}, {"setgroups", raw(unix.SYS_SETGROUPS)}, {"capset", raw(unix.SYS_CAPSET)},
+	{"prlimit64", raw(unix.SYS_PRLIMIT64)}, {"unshare", raw(unix.SYS_UNSHARE, unix.CLONE_NEWUSER)}, {"setns", raw(unix.SYS_SETNS)}, {"seccomp", raw(unix.SYS_SECCOMP)},
+	{"prctl dumpable", raw(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 1)}, {"prctl death signal", raw(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, 0)}, {"bpf", raw(unix.SYS_BPF)},
+	{"keyctl", raw(unix.SYS_KEYCTL)}, {"add_key", raw(unix.SYS_ADD_KEY)}, {"perf_event_open", raw(unix.SYS_PERF_EVENT_OPEN)}, {"userfaultfd", raw(unix.SYS_USERFAULTFD)},
+	{"init_module", raw(unix.SYS_INIT_MODULE)}, {"reboot", raw(unix.SYS_REBOOT)}, {"sethostname", raw(unix.SYS_SETHOSTNAME)}, {"settimeofday", raw(unix.SYS_SETTIMEOFDAY)},
+	{"sched_setaffinity", raw(unix.SYS_SCHED_SETAFFINITY)}, {"setpriority", raw(unix.SYS_SETPRIORITY)}, {"uname", raw(unix.SYS_UNAME, at(make([]byte, 512)))}, {"no such call", raw(9999)},
+
+	{"mmap code", raw(unix.SYS_MMAP, 0, 4096, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_ANONYMOUS|unix.MAP_PRIVATE)},
+	{"mmap code to write", raw(unix.SYS_MMAP, 0, 4096, unix.PROT_WRITE|unix.PROT_EXEC, unix.MAP_ANONYMOUS|unix.MAP_PRIVATE)},
+	{"mmap a file", raw(unix.SYS_MMAP, 0, 4096, unix.PROT_READ, unix.MAP_PRIVATE, workerDescriptor)},
+	{"mprotect code", func() {
+		b, _ := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANONYMOUS|unix.MAP_PRIVATE)
+		raw(unix.SYS_MPROTECT, at(b), 4096, unix.PROT_READ|unix.PROT_EXEC)()
+	}},
+	{"pkey_mprotect", raw(unix.SYS_PKEY_MPROTECT)}, {"mremap", raw(unix.SYS_MREMAP)}, {"remap_file_pages", raw(unix.SYS_REMAP_FILE_PAGES)}, {"process_madvise", raw(unix.SYS_PROCESS_MADVISE)},
+	{"mlockall", raw(unix.SYS_MLOCKALL)}, {"timer_create", raw(unix.SYS_TIMER_CREATE)}, {"personality", raw(unix.SYS_PERSONALITY)},
+}
+
+// TestProcessMayNothing makes calls inside a worker that only code which has broken out of WebAssembly could make: each ends that
+// process, costs its round, and nothing else.
+func TestProcessMayNothing(t *testing.T) {
+	e := apart(t, Options{Workers: 1, WorkerCommand: self("attack")})
+	calls := forbidden
+	if testing.Short() {
+		calls = calls[:8]
+	}
+	for _, c := range calls {
+		g := newGuest(t, e, Activation{})
+		_, err := g.Run(context.Background(), Round{Input: []byte("0"), Script: "// attack: " + c.name, MaxOutput: 100})
+		if limits.CodeOf(err) != limits.Engine || !strings.Contains(errorTree(err), "bad system call") {
+			t.Errorf("%s: %v", c.name, errorTree(err))
+		}
+		g.Close()
+		expectWhole(t, e)
+		expect(t, e, "out = 'next'", "next")
+	}
+	if r := e.Replaced(); r.Processes != int64(len(calls)) {
+		t.Errorf("%d attacks, replaced: %+v", len(calls), r)
+	}
+	t.Logf("attacks: %d", len(calls))
+}
+
+// errorTree is what an error says, with what lies below.
+func errorTree(err error) string {
+	var out []string
+	for ; err != nil; err = errors.Unwrap(err) {
+		out = append(out, err.Error())
+	}
+	return strings.Join(out, " < ")
+}
+
+// TestProcessHasNothing looks at a worker process from outside.
+func TestProcessHasNothing(t *testing.T) {
+	t.Setenv("CARDRUN_SECRET", "not for workers")
+	leak, err := syscall.Open("/proc/self/status", syscall.O_RDONLY, 0) // without close-on-exec, as a careless program opens it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(leak)
+	e := apart(t, Options{Workers: 1})
+	g := newGuest(t, e, Activation{})
+	if _, err := g.Run(context.Background(), Round{Input: []byte("0"), Script: "f = () => 0", MaxOutput: 99}); err != nil {
+		t.Fatal(err)
+	}
+	dir := fmt.Sprintf("/proc/%d/", processes(e)[0].cmd.Process.Pid)
+	read := func(name string) string {
+		b, err := os.ReadFile(dir + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	if env := read("environ"); env != workerVariable+"="+workerVersion+"\x00" {
+		t.Errorf("environment: %q", env)
+	}
+	if cwd, err := os.Readlink(dir + "cwd"); cwd != "/" {
+		t.Errorf("working directory: %q, %v", cwd, err)
+	}
+	tasks, err := os.ReadDir(dir + "task")
+	if err != nil || len(tasks) == 0 {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		status := read("task/" + task.Name() + "/status")
+		if !strings.Contains(status, "NoNewPrivs:\t1\n") || !strings.Contains(status, "Seccomp:\t2\n") {
+			t.Errorf("thread %s:\n%s", task.Name(), status)
+		}
+	}
+	fds, err := os.ReadDir(dir + "fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var open []string
+	for _, fd := range fds {
+		what, err := os.Readlink(dir + "fd/" + fd.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind, _, _ := strings.Cut(what, ":[")
+		if kind == "anon_inode" {
+			kind = what
+		}
+		open = append(open, kind)
+	}
+	slices.Sort(open)
+	own := fmt.Sprintf("/proc/%d/pagemap", processes(e)[0].cmd.Process.Pid)
+	if want := []string{own, "anon_inode:[eventfd]", "anon_inode:[eventpoll]", "socket"}; !slices.Equal(open, want) {
+		t.Errorf("open: %q, want %q", open, want)
+	}
+	for _, limit := range []string{"core file size", "file size", "locked memory", "msgqueue size"} {
+		found := false
+		for line := range strings.Lines(read("limits")) {
+			if f := strings.Fields(line); strings.HasPrefix(line, "Max "+limit+"  ") {
+				found = true
+				if at := len(strings.Fields("Max " + limit)); f[at] != "0" || f[at+1] != "0" {
+					t.Error(line)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("no limit on %s", limit)
+		}
+	}
+	for line := range strings.Lines(read("maps")) { // memory is code, or it may be written, and cannot become the other
+		if f := strings.Fields(line); len(f) > 1 && strings.Contains(f[1], "w") && strings.Contains(f[1], "x") {
+			t.Error(line)
+		}
+	}
+}
+
+// TestProcessKilled kills worker processes while their guest runs, while it rests, and while they are free: the round or the guest
+// is lost, others live on, and the pool is whole again.
+func TestProcessKilled(t *testing.T) {
+	e := apart(t, Options{Workers: 2})
+	ctx := context.Background()
+	begin := Round{Input: []byte("0"), Script: "let n = 0; f = (x) => { n += x; out = n }", MaxOutput: 99}
+	next := Round{Input: []byte("1"), MaxOutput: 99}
+	kills := 0
+	for range 4 {
+		other := newGuest(t, e, Activation{})
+		if _, err := other.Run(ctx, begin); err != nil {
+			t.Fatal(err)
+		}
+		victim := newGuest(t, e, Activation{})
+		if _, err := victim.Run(ctx, begin); err != nil {
+			t.Fatal(err)
+		}
+		kill := func() { kills++; _ = victim.away.p.cmd.Process.Kill() }
+
+		kill() // at rest
+		if _, err := victim.Run(ctx, next); limits.CodeOf(err) != limits.Engine {
+			t.Errorf("after its process was killed: %v", err)
+		}
+		if _, err := victim.Run(ctx, next); !errors.Is(err, errEnded) {
+			t.Errorf("after that: %v", err)
+		}
+		victim.Close()
+
+		victim = newGuest(t, e, Activation{})
+		time.AfterFunc(20*time.Millisecond, func() { // in its round
+			e.pool.mu.Lock()
+			defer e.pool.mu.Unlock()
+			kill()
+		})
+		start := time.Now()
+		if _, err := victim.Run(ctx, Round{Input: []byte("0"), Script: "for (;;);", MaxOutput: 9}); limits.CodeOf(err) != limits.Engine || time.Since(start) > 5*time.Second {
+			t.Errorf("killed in its round: %v after %v", err, time.Since(start))
+		}
+		victim.Close()
+		if res, err := other.Run(ctx, next); err != nil || string(res.Output) != ">1" {
+			t.Errorf("another guest: %q, %v", res.Output, err)
+		}
+		expectWhole(t, e)
+
+		e.pool.mu.Lock() // one that is free, which whoever is next must not notice
+		free := slices.Clone(e.pool.free)
+		e.pool.mu.Unlock()
+		for _, p := range free {
+			kills++
+			_ = p.cmd.Process.Kill()
+		}
+		expect(t, e, "out = 'next'", "next")
+		other.Close()
+		expectWhole(t, e)
+	}
+	if r := e.Replaced(); r.Processes != int64(kills) {
+		t.Errorf("%d kills, replaced: %+v", kills, r)
+	}
+	t.Logf("attacks: %d", kills)
+}
+
+// TestProcessThatHangs has a worker not answer at all.
+func TestProcessThatHangs(t *testing.T) {
+	e := apart(t, Options{Workers: 1, Budget: 50 * time.Millisecond, WorkerCommand: self("sleep")})
+	g := newGuest(t, e, Activation{})
+	start := time.Now()
+	_, err := g.Run(context.Background(), Round{Input: []byte("0"), MaxOutput: 9})
+	if took := time.Since(start); limits.CodeOf(err) != limits.Engine || !errors.Is(err, os.ErrDeadlineExceeded) || took > 10*time.Second {
+		t.Errorf("after %v: %v", took, errorTree(err))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	expectWhole(t, e)
+	h := newGuest(t, e, Activation{})
+	if _, err := h.Run(ctx, Round{Input: []byte("0"), MaxOutput: 9}); err == nil {
+		t.Error("a round of a worker that hangs ended well")
+	}
+	expectWhole(t, e)
+}
+
+// TestProcessStarts starts what is no worker, or a bad one.
+func TestProcessStarts(t *testing.T) {
+	before, open := children(t), descriptors()
+	for _, c := range []struct {
+		command []string
+		want    string
+	}{
+		{[]string{"/nonexistent/program"}, "no such file"},
+		{[]string{"/bin/true"}, "main of the program must call ServeWorker"},
+		{[]string{"/bin/false"}, "exit status 1"},
+		{self("user"), "main of the program must call ServeWorker"},
+		{self("says hello, here is a program that says something else altogether"), "main of the program must call ServeWorker"},
+		{self("says \xff\xff\xff\xffB"), "main of the program must call ServeWorker"},
+		{self("says "), "main of the program must call ServeWorker"},
+		{self("failed"), "?[31mno"},
+		{self("other"), ""},
+	} {
+		e, err := New(context.Background(), Options{Prelude: plainPrelude, Isolation: IsolationProcess, WorkerCommand: c.command, Workers: 1})
+		if c.want == "" {
+			if err != nil {
+				t.Errorf("%q: %v", c.command, err)
+				continue
+			}
+			// A second process has another engine, and is not taken; there being no other, a guest gets an error and does not wait.
+			_ = processes(e)[0].cmd.Process.Kill()
+			g := newGuest(t, e, Activation{})
+			if _, err := g.Run(context.Background(), Round{Input: []byte("0"), MaxOutput: 9}); limits.CodeOf(err) != limits.Engine || err == nil {
+				t.Errorf("%q: %v", c.command, err)
+			}
+			g.Close()
+			_ = e.Close()
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.ContainsAny(err.Error(), "\x1b\n") {
+			t.Errorf("%q: %v, want %q", c.command, err, c.want)
+		}
+		e, err = New(context.Background(), Options{Prelude: plainPrelude, Isolation: IsolationAuto, WorkerCommand: c.command, Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, why := e.Isolation(); n != IsolationNone || why == nil {
+			t.Errorf("%q: %s, %v", c.command, n, why)
+		}
+		_ = e.Close()
+	}
+	for _, role := range []string{"silent", "lazy"} {
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		if _, err := New(ctx, Options{Prelude: plainPrelude, Isolation: IsolationProcess, WorkerCommand: self(role)}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v", role, err)
+		}
+		cancel()
+	}
+	if _, err := New(context.Background(), Options{Prelude: plainPrelude, Isolation: "firmly"}); err == nil {
+		t.Error("an isolation that is none")
+	}
+	if _, err := New(context.Background(), Options{Prelude: "(", Isolation: IsolationProcess}); err == nil || !strings.Contains(err.Error(), "run prelude") {
+		t.Errorf("a prelude that does not parse: %v", err)
+	}
+	if n, fd := children(t), descriptors(); n != before || fd != open {
+		t.Errorf("%d processes and %d descriptors are left", n-before, fd-open)
+	}
+}
+
+// liar serves as a worker does, and then changes what it says: what the argument, a seed, determines.
+func liar(seed string) int {
+	n, _ := strconv.ParseUint(seed, 10, 64)
+	rng := rand.New(rand.NewPCG(n, 9))
+	conn := descriptor(workerDescriptor)
+	honest := worker{conn: conn, in: bufio.NewReader(conn)}
+	if err := honest.start(workerHooks{}); err != nil {
+		return 1
+	}
+	for {
+		kind, body, err := readFrame(honest.in, nil, maxQuestion)
+		if err != nil {
+			return 0
+		}
+		var out []byte
+		switch kind {
+		case frameRound:
+			q, err := parseQuestion(body)
+			if err != nil {
+				return 1
+			}
+			out = seal(honest.answer(q).append(appendFrame(nil, frameDone)))
+		case frameFreeze:
+			if out, err = honest.freeze(body); err != nil {
+				return 1
+			}
+			seal(out)
+		default:
+			honest.leave()
+			continue
+		}
+		switch rng.IntN(10) {
+		case 0: // a length
+			binary.LittleEndian.PutUint32(out, []uint32{0, 1, uint32(len(out)), 1 << 20, 1 << 28, 1<<32 - 1}[rng.IntN(6)])
+		case 1: // a kind
+			out[4] = byte(rng.IntN(256))
+		case 2: // cut
+			out = out[:rng.IntN(len(out))]
+			binary.LittleEndian.PutUint32(append(out, 0, 0, 0, 0, 0), uint32(max(len(out)-frameHead, 0)))
+		case 3: // more
+			out = append(out, bytes.Repeat([]byte{byte(rng.IntN(256))}, rng.IntN(1<<16))...)
+		case 4: // a stream without end
+			_, _ = conn.Write(out[:min(len(out), 4)])
+			for {
+				if _, err := conn.Write(bytes.Repeat([]byte{0xff}, 1<<16)); err != nil {
+					return 1
+				}
+			}
+		case 5: // nothing, and the end
+			return 3
+		case 6: // fields of eight bytes
+			if at := frameHead + 2 + 8*rng.IntN(8); at+8 <= len(out) {
+				binary.LittleEndian.PutUint64(out[at:], []uint64{0, 1, 257, 1 << 31, 1 << 40, 1 << 62, 1 << 63, 1<<64 - 1}[rng.IntN(8)])
+			}
+		default: // bytes anywhere
+			for range 1 + rng.IntN(4) {
+				out[frameHead+rng.IntN(max(len(out)-frameHead, 1))%len(out)] = byte(rng.IntN(256))
+			}
+		}
+		if _, err := conn.Write(out); err != nil {
+			return 1
+		}
+	}
+}
+
+// TestProcessThatLies plays against workers that somebody else has taken over. Whatever they say, the program gets a result within
+// bounds, what the guest threw, or an error; it does not panic, wait for long, or take much memory.
+func TestProcessThatLies(t *testing.T) {
+	seeds, answers := 40, 0
+	if testing.Short() {
+		seeds = 10
+	}
+	for seed := range seeds {
+		e := apart(t, Options{Workers: 1, Budget: 100 * time.Millisecond, WorkerCommand: self("liar " + strconv.Itoa(seed))})
+		for range 6 {
+			g := newGuest(t, e, Activation{})
+			r := Round{Input: []byte("0"), Script: "f = (x) => { out = 'o' + x }; out = 'ready'", MaxOutput: 50}
+			for x := range 3 {
+				start := time.Now()
+				res, err := g.Run(context.Background(), r)
+				answers++
+				expectEnding(t, fmt.Sprintf("seed %d", seed), res, err, r.MaxOutput)
+				if took := time.Since(start); took > 20*time.Second || res.Usage.Elapsed > took || res.Usage.Elapsed < 0 ||
+					res.Usage.Fuel < 0 || res.Usage.HeapBytes < 0 || res.Usage.HeapBytes > maximumPages*pageSize || res.Usage.Microtasks > limits.Microtasks {
+					t.Errorf("seed %d: after %v %+v", seed, took, res.Usage)
+				}
+				if err != nil {
+					break
+				}
+				r = Round{Input: []byte(strconv.Itoa(x)), MaxOutput: 50}
+				if x == 1 {
+					answers++
+					frozen, err := g.Freeze(context.Background(), 1<<20)
+					if err == nil && len(frozen) > maxFrozen {
+						t.Errorf("seed %d: %d bytes of frozen state", seed, len(frozen))
+					}
+				}
+			}
+			g.Close()
+		}
+		_ = e.Close()
+	}
+	if n := children(t); n != 0 {
+		t.Errorf("%d processes are left", n)
+	}
+	t.Logf("attacks: %d", answers)
+}
+
+// TestProcessKillMatrix ends every way to spend time or memory in a worker process.
+func TestProcessKillMatrix(t *testing.T) {
+	e := apart(t, Options{Workers: 1, Budget: 30 * time.Millisecond})
+	tried := 0
+	for kind, scripts := range attacks(t, "kill.txt") {
+		for k, script := range scripts {
+			if testing.Short() && k%8 != 0 {
+				continue
+			}
+			tried++
+			start := time.Now()
+			_, u, err := run(t, e, Activation{}, script)
+			if took := time.Since(start); took > 10*time.Second || u.Elapsed > 5*time.Second {
+				t.Errorf("%s: %s\nended after %v with %v", kind, script, took, err)
+			}
+			var ended *limits.Error
+			if err != nil && !isThrown(err) && !errors.As(err, &ended) {
+				t.Errorf("%s: %s\n%v", kind, script, err)
+			}
+		}
+	}
+	expectWhole(t, e)
+	e.budget = patience
+	expect(t, e, "out = 6 * 7", "42")
+	r := e.Replaced()
+	if tried < 30 || r.Stopped == 0 {
+		t.Errorf("%d attacks, %+v", tried, r)
+	}
+	t.Logf("attacks: %d; %d instances and %d processes were replaced", tried, r.Stopped, r.Processes)
+}
+
+// FuzzAnswer reads what a worker may say.
+func FuzzAnswer(f *testing.F) {
+	f.Add(seal(answer{usage: Usage{Fuel: 7, HeapBytes: 9}, output: []byte("o")}.append(appendFrame(nil, frameDone))))
+	f.Add(seal(answer{ending: endThrown, kind: Syntax, detail: []byte("é")}.append(appendFrame(nil, frameDone))))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 'D'})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		kind, body, err := readFrame(bufio.NewReader(bytes.NewReader(b)), nil, answerLength(20))
+		if err != nil || kind != frameDone {
+			return
+		}
+		a, err := parseAnswer(body, question{Round: Round{MaxOutput: 20}}, time.Second)
+		if err == nil && (limits.Length(string(a.output)) > 20 || a.usage.Elapsed > time.Second || a.usage.Elapsed < 0 || a.usage.Fuel < 0) {
+			t.Errorf("%q: %+v", b, a)
+		}
+	})
+}
