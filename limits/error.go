@@ -60,6 +60,8 @@ type Severity string
 const (
 	SeverityError   Severity = "error"
 	SeverityWarning Severity = "warning"
+	// SeverityNote is worth knowing, and may be as the author wants it. Only reviews give it.
+	SeverityNote Severity = "note"
 )
 
 // Diagnostic is one finding about the source of a card, in the shape of the wire format.

@@ -150,4 +150,3 @@ func isFunction(e ast.Expression) bool {
 	}
 	return false
 }
-

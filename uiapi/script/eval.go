@@ -369,4 +369,3 @@ func (r *reader) mapped(list []set, fn ast.Expression) set {
 	}
 	return array(out)
 }
-
