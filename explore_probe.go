@@ -50,8 +50,7 @@ type run struct {
 	event   Event             // of the last round
 	before  []patches.Control // what it was dispatched with
 	rounds  int
-	dropped bool // the last round's batch was discarded, and nothing was applied since
-	most    []Budget
+	dropped bool       // the last round's batch was discarded, and nothing was applied since
 	watch   func(*run) // called after each round
 }
 
@@ -195,23 +194,6 @@ func (p *prober) resume(st *state) *run {
 		card: p.card, document: st.document.Clone(), options: p.options, frozen: st.frozen, handlers: st.handlers,
 		rounds: history{keep: 4}, readRandom: st.random,
 	})
-}
-
-// replay makes the moves of a path from the start. It gives nil when one of them cannot be made.
-func (p *prober) replay(ctx context.Context, path []move, watch func(*run)) (*run, error) {
-	r, err := p.start(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	r.watch = watch
-	for _, m := range path {
-		done, err := r.play(ctx, m)
-		if err != nil || !done && r.failure() == nil {
-			r.close()
-			return nil, err
-		}
-	}
-	return r, nil
 }
 
 // clickable are elements beside controls that listen to clicks.

@@ -21,6 +21,8 @@ import (
 //     the last round wrote must differ, so that a card with several outputs, each written by its own handler, is not taken
 //     for one with a memory.
 //
+// After a click the second comparison alone decides: a switch that is turned twice shows what it showed at first.
+//
 // Where random numbers were drawn, the values cannot be given to a fresh activation, or the script fails on them, nothing
 // is said.
 func (p *prober) stale(ctx context.Context, r *run, m move, answered, single bool) (s sign, err error) {
@@ -37,7 +39,7 @@ func (p *prober) stale(ctx context.Context, r *run, m move, answered, single boo
 		return s, nil
 	}
 	shown, instead := r.text(), fresh.text()
-	if shown == instead {
+	if shown == instead && (!answered || r.event.Type != "click") {
 		return s, nil
 	}
 	if !answered {

@@ -27,7 +27,7 @@ var (
 	unitOf  = regexp.MustCompile(`^[ \x{a0}-]?(%|°?\p{L}[\p{L}/²³]*)`)
 	grouped = regexp.MustCompile(`^\d{1,3}(,\d{3})+(\.\d+)?$`)
 	simple  = regexp.MustCompile(`^\d+(\.\d+)?$`)
-	hedges  = regexp.MustCompile(`(?i)(about|around|roughly|approximately|nearly|almost|some|circa|ca\.|over|under|below|above|more than|less than|fewer than|up to|at least|at most|between|from|to|of|and|or|–|-|~|≈|<|>|≤|≥)\s*[$€£]?$`)
+	hedges  = regexp.MustCompile(`(?i)(about|around|roughly|approximately|nearly|almost|some|circa|ca\.|over|under|below|above|more than|less than|fewer than|up to|at least|at most|between|from|to|\d of|and|or|–|-|~|≈|<|>|≤|≥)\s*[$€£]?$`)
 )
 
 // figuresIn finds the numbers of a text: 1,050.00 and 12.5, not the parts of dates, times and names.
@@ -64,7 +64,9 @@ func figuresIn(s string) []figure {
 			}
 		}
 		if m := hedges.FindStringSubmatch(strings.TrimRight(before, " ")); m != nil {
-			f.hedge = strings.ToLower(m[1])
+			if f.hedge = strings.ToLower(m[1]); strings.HasSuffix(f.hedge, " of") {
+				f.hedge = "of" // as in 6 of 36
+			}
 		}
 		switch f.unit {
 		case "k", "thousand":

@@ -1,0 +1,199 @@
+package cardrun
+
+import (
+	"bufio"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"example.com/cardrun/limits"
+	"example.com/cardrun/uiapi/script"
+)
+
+// reviewCase is one card of testdata/review/cards.txt.
+type reviewCase struct {
+	name  string
+	code  limits.Code
+	sound bool
+	card  Card
+}
+
+func reviewCases(t *testing.T) (cases []reviewCase) {
+	t.Helper()
+	f, err := os.Open("testdata/review/cards.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var field *string
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		line := lines.Text()
+		switch key, rest, _ := strings.Cut(line, ":"); {
+		case line == "" || line[0] == '#' && !strings.HasPrefix(line, "## "):
+		case line[0] == '#':
+			c := reviewCase{card: Card{Title: "A card", Summary: "A card for a test."}}
+			line, c.sound = strings.CutPrefix(line[3:], "sound ")
+			code, name, _ := strings.Cut(line, " ")
+			c.code, c.name = limits.Code(code), name
+			cases = append(cases, c)
+		case line[0] == ' ':
+			*field += "\n" + line[1:]
+		default:
+			c := &cases[len(cases)-1].card
+			field = map[string]*string{"html": &c.HTML, "js": &c.JavaScript, "summary": &c.Summary, "css": &c.CSS}[key]
+			if field == nil {
+				t.Fatalf("cards.txt: %q", line)
+			}
+			*field = strings.TrimPrefix(rest, " ")
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+// TestReview holds the findings of a review against cards that have them and cards that are in order.
+func TestReview(t *testing.T) {
+	r := newRuntime(t, Options{budget: time.Second})
+	faulty, sound := map[limits.Code]int{}, map[limits.Code]int{}
+	for _, c := range reviewCases(t) {
+		t.Run(string(c.code)+" "+c.name, func(t *testing.T) {
+			v, err := r.Review(t.Context(), &c.card, ReviewOptions{Rounds: 300, Fuzz: patience})
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(v.Findings, func(f Finding) bool { return f.Code == c.code })
+			if found := i >= 0; found == c.sound {
+				t.Fatalf("found: %t; outcome %s, failure %v", found, v.Outcome, v.Findings)
+			}
+			if c.sound {
+				for _, f := range v.Findings {
+					if f.Severity == limits.SeverityError {
+						t.Errorf("a sound card got %s", f.String())
+					}
+				}
+				sound[c.code]++
+				return
+			}
+			faulty[c.code]++
+			expectTold(t, c.card, v.Findings[i])
+		})
+	}
+	for _, code := range reviewCodes {
+		if faulty[code] < 3 || sound[code] < 3 {
+			t.Errorf("%s has %d faulty and %d sound cards; want 3 of each", code, faulty[code], sound[code])
+		}
+	}
+}
+
+// reviewCodes are all codes that a review adds, but for two that TestHeadroom and TestScriptUnread look at.
+var reviewCodes = []limits.Code{
+	limits.UIIDMissing, limits.HandlerIDMissing, limits.ControlUnheard, limits.ControlUnread, limits.ControlUnlabelled, limits.TablePartBare,
+	limits.HTMLUserText, limits.NumberUnbounded, limits.ClickOnly, limits.NameUndefined, limits.UIMemberUnknown, limits.EventMember,
+	limits.LocaleIgnored, limits.UIValueType, limits.InputObject, limits.OutputDead, limits.RunFailed, limits.BudgetNear,
+	limits.SummaryContradicted, limits.SummaryUnshown, limits.InputEndsCard, limits.DisplayOdd, limits.StaleState, limits.ClickState, limits.RaceStale,
+}
+
+// expectTold checks that a finding says what is wrong, where, how to mend it, and what shows it.
+func expectTold(t *testing.T, c Card, f Finding) {
+	t.Helper()
+	if f.Message == "" || f.Fix == "" || strings.Contains(f.Fix, "\n") {
+		t.Errorf("message %q, fix %q", f.Message, f.Fix)
+	}
+	if f.Line == 0 && !slices.Contains([]limits.Code{limits.BudgetNear, limits.RunFailed}, f.Code) {
+		t.Errorf("%s has no place", f.String())
+	}
+	switch f.Code {
+	case limits.InputEndsCard, limits.StaleState, limits.ClickState, limits.RaceStale, limits.DisplayOdd:
+		if f.Evidence == nil || f.Code != limits.DisplayOdd && len(f.Evidence.Play) == 0 {
+			t.Errorf("%s has no evidence", f.String())
+		}
+	}
+}
+
+// TestEngineNames holds the table of names against the engine's own.
+func TestEngineNames(t *testing.T) {
+	s := render(t, newRuntime(t, Options{}), Card{Title: "T", Summary: "S", HTML: `<p id="out"></p>`,
+		JavaScript: "ui.text('out', Object.getOwnPropertyNames(globalThis).join(' '))"})
+	names := strings.Fields(s.Display.Text)
+	all, err := script.Read(strings.Join(names, "; "))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(names) < 60 || len(all.Foreign) > 0 {
+		t.Errorf("the engine has %d names, of which the table lacks %v", len(names), all.Foreign)
+	}
+	for name := range advice {
+		if slices.Contains(names, name) {
+			t.Errorf("there is advice against %s, which the engine has", name)
+		}
+	}
+}
+
+func TestHeadroom(t *testing.T) {
+	r := newRuntime(t, Options{})
+	for _, c := range []struct {
+		html int
+		want bool
+	}{{8_000, false}, {9_590, false}, {9_700, true}, {11_900, true}} {
+		card := Card{Title: "T", Summary: "S", HTML: "<p>" + strings.Repeat("x", c.html) + "</p>"}
+		fs, err := r.Lint(t.Context(), &card)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.ContainsFunc(fs, func(f Finding) bool { return f.Code == limits.Headroom && f.Field == "html" }); got != c.want {
+			t.Errorf("html of %d: headroom reported: %t", c.html, got)
+		}
+	}
+}
+
+// TestScriptUnread: what the parser here does not know is no fault of the card.
+func TestScriptUnread(t *testing.T) {
+	r := newRuntime(t, Options{})
+	for _, js := range []string{
+		"async function f(list) { for await (const x of list) ui.text('out', x); }", "const o = {async *g() {}};", "<!-- a comment\nui.text('out', 'x')",
+	} {
+		v, err := r.Review(t.Context(), &Card{Title: "T", Summary: "S", HTML: `<p id="out"></p>`, JavaScript: js}, ReviewOptions{Rounds: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(v.Findings) != 1 || v.Findings[0].Code != limits.ScriptUnread || v.Findings[0].Severity != limits.SeverityNote {
+			t.Errorf("%s\ngives %v", js, v.Findings)
+		}
+	}
+}
+
+// TestReviewRepeats: equal seeds and rounds give equal reviews, on any number of workers.
+func TestReviewRepeats(t *testing.T) {
+	var reviews []*Review
+	for _, workers := range []int{1, 2, 4} {
+		r := newRuntime(t, Options{Workers: workers, budget: patience})
+		for _, c := range reviewCases(t) {
+			if c.name != "two controls" && c.name != "a copy of a value" && c.name != "undo" {
+				continue
+			}
+			v, err := r.Review(t.Context(), &c.card, ReviewOptions{Seed: 7, Rounds: 1500, Fuzz: patience})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v.Explored.ElapsedMS = 0
+			for i := range v.Budgets {
+				if v.Budgets[i].Name == "time_us" {
+					v.Budgets[i].Used = 0
+				}
+			}
+			reviews = append(reviews, v)
+		}
+	}
+	for i, v := range reviews {
+		if diff := cmp.Diff(reviews[i%4], v); diff != "" {
+			t.Errorf("review %d differs (-first +other):\n%s", i, diff)
+		}
+	}
+}
