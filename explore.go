@@ -68,7 +68,7 @@ const (
 	keptStates = 512    // in the corpus
 	idleRounds = 40_000 // without anything new, after which an exploration is done
 	mostPairs  = 3_000
-	longWalk   = 7
+	longWalk   = 12
 	mostSigns  = 24
 )
 
@@ -105,10 +105,11 @@ func (p *prober) explore(ctx context.Context, first *run, o ReviewOptions, v *Re
 			break
 		}
 	}
-	for n := uint64(0); ended == "" && len(each) > 0; n++ {
-		if x.rounds-x.last > idleRounds {
+	for n, before := uint64(0), -1; ended == "" && len(each) > 0; n++ {
+		if x.rounds-x.last > idleRounds || x.rounds == before { // nothing new, or nothing that causes a round
 			break
 		}
+		before = x.rounds
 		if ended, err = x.work(ctx, x.walks(n)); err != nil {
 			return err
 		}
@@ -157,7 +158,7 @@ func (x *exploration) pairs(each [][]move) []job {
 			for j, second := range each {
 				for k := range min(len(second), 4) {
 					if rank < len(first) && (i != j || rank != k || len(first) == 1) && len(jobs) < mostPairs {
-						jobs = append(jobs, job{from: x.corpus[0], moves: []move{first[rank], second[k]}, stale: rank == 0 || k == 0})
+						jobs = append(jobs, job{from: x.corpus[0], moves: []move{first[rank], second[k]}, stale: rank == 0 && k < 2})
 					}
 				}
 			}
@@ -328,7 +329,8 @@ func (x *exploration) do(ctx context.Context, j job) (d done) {
 		}
 		last := n == len(j.moves)+j.extra-1
 		if last && j.stale || isNew {
-			s, err := x.p.stale(ctx, r, m, r.rounds > before, j.single)
+			s, ran, err := x.p.stale(ctx, r, m, r.rounds > before, j.single)
+			d.rounds += ran
 			if err != nil {
 				d.err = err
 				return d
@@ -338,6 +340,6 @@ func (x *exploration) do(ctx context.Context, j job) (d done) {
 			}
 		}
 	}
-	d.rounds = r.rounds
+	d.rounds += r.rounds
 	return d
 }

@@ -126,7 +126,7 @@ func (p *prober) shows(ctx context.Context, path []move, key string) (*sign, err
 			break
 		}
 		if i == len(path)-1 {
-			s, err := p.stale(ctx, r, m, r.rounds > before, len(path) == 1)
+			s, _, err := p.stale(ctx, r, m, r.rounds > before, len(path) == 1)
 			if err != nil {
 				return nil, err
 			}

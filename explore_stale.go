@@ -24,53 +24,56 @@ import (
 // After a click the second comparison alone decides: a switch that is turned twice shows what it showed at first.
 //
 // Where random numbers were drawn, the values cannot be given to a fresh activation, or the script fails on them, nothing
-// is said.
-func (p *prober) stale(ctx context.Context, r *run, m move, answered, single bool) (s sign, err error) {
+// is said. ran is how many rounds it took.
+func (p *prober) stale(ctx context.Context, r *run, m move, answered, single bool) (s sign, ran int, err error) {
 	if r.random() || !answered && (!single || m.kind == "click") {
-		return s, nil
+		return s, ran, nil
 	}
 	values := r.controls()
 	fresh, err := p.start(ctx, values)
 	if err != nil {
-		return s, err
+		return s, ran, err
 	}
 	defer fresh.close()
+	ran++
 	if fresh.failure() != nil || fresh.random() {
-		return s, nil
+		return s, ran, nil
 	}
 	shown, instead := r.text(), fresh.text()
 	if shown == instead && (!answered || r.event.Type != "click") {
-		return s, nil
+		return s, ran, nil
 	}
 	if !answered {
 		if !slices.Equal(fresh.controls(), values) || fresh.empty() {
-			return s, nil
+			return s, ran, nil
 		}
-		return sign{key: "unheard " + m.id, code: limits.ControlUnheard, id: m.id, shown: shown, instead: instead}, nil
+		return sign{key: "unheard " + m.id, code: limits.ControlUnheard, id: m.id, shown: shown, instead: instead}, ran, nil
 	}
 	again, err := p.start(ctx, r.before)
 	if err != nil {
-		return s, err
+		return s, ran, err
 	}
 	defer again.close()
+	ran++
 	if fresh = again; fresh.failure() != nil {
-		return s, nil
+		return s, ran, nil
 	}
 	impose(fresh.document(), r.before)
 	if !slices.Equal(fresh.controls(), r.before) || !fresh.s.act.handles(r.event.ID, r.event.Type) {
-		return s, nil
+		return s, ran, nil
 	}
 	fresh.s.queue.push(r.event.ID, r.event.Type)
 	if err := fresh.drain(ctx); err != nil {
-		return s, err
+		return s, ran, err
 	}
+	ran += fresh.rounds
 	if fresh.failure() != nil || fresh.random() || fresh.rounds == 0 {
-		return s, nil
+		return s, ran, nil
 	}
 	if instead = fresh.text(); shown == instead || slices.Equal(r.last.Batch, fresh.last.Batch) {
-		return s, nil
+		return s, ran, nil
 	}
-	return sign{key: "memory " + r.event.ID, code: limits.StaleState, id: r.event.ID, shown: shown, instead: instead}, nil
+	return sign{key: "memory " + r.event.ID, code: limits.StaleState, id: r.event.ID, shown: shown, instead: instead}, ran, nil
 }
 
 // empty tells that initialization wrote nothing, so that the display says nothing of the values yet.
