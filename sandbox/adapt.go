@@ -134,7 +134,7 @@ func adaptCode(body []byte, charge uint32, fuel bool) ([]byte, error) {
 				return nil, fmt.Errorf("function %d: %w", index, err)
 			}
 		}
-		count, adapted, err := adaptFunction(code, charge, slices.Contains(recursions, index), fuel)
+		count, adapted, err := adaptFunction(code, charge, slices.Contains(recursions, index), slices.Contains(frameless, index), fuel)
 		if err != nil {
 			return nil, fmt.Errorf("function %d: %w", index, err)
 		}
@@ -169,10 +169,16 @@ var recursions = []uint32{
 	1098, 1105,
 }
 
+// frameless are functions such that every other chain of calls that comes back to where it was, and takes no frame on the
+// guest's stack, passes through one of them. Machine code takes some of its own stack all the same, and a guest that
+// rules its memory may make such a chain as long as it likes: so each call costs fuel, and the tick bounds the rest.
+var frameless = []uint32{138, 152, 237, 250, 350, 485, 490, 495, 514, 566, 1093, 1095, 1103}
+
 // adaptFunction inserts a fuel check behind every loop opcode and a charge before every bulk operation; and, into a
-// function that guards a recursion, a check of the stack and one of the fuel behind every new stack frame. All leave
+// function that guards a recursion, a check of the stack and one of the fuel behind every new stack frame; into one that pays, a
+// check of the fuel where it begins. All leave
 // operands and labels as they are. It also counts the function's memory.grow instructions.
-func adaptFunction(code []byte, charge uint32, guard, fuel bool) (grows int, out []byte, err error) {
+func adaptFunction(code []byte, charge uint32, guard, pays, fuel bool) (grows int, out []byte, err error) {
 	check := []byte{
 		opGlobalGet, 1, opI32Const, 1, opI32Sub, opGlobalSet, 1,
 		opGlobalGet, 1, opI32Const, 0, opI32LtS, opIf, typeEmpty,
@@ -190,6 +196,9 @@ func adaptFunction(code []byte, charge uint32, guard, fuel bool) (grows int, out
 		return 0, nil, err
 	}
 	last := 0
+	if pays && fuel {
+		out, last = append(out, append(slices.Clip(code[:r.p]), check...)...), r.p
+	}
 	var before byte // the opcode before
 	for r.p < len(code) {
 		start := r.p

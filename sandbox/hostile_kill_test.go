@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -231,6 +232,15 @@ func TestHostileNativeStack(t *testing.T) {
 	if got := stackSize(nativeStack(g.i.eval)); got != small {
 		t.Errorf("%d bytes afterwards", got)
 	}
+	// One that is larger than the guest's own stack can make it ends the round at its next tick.
+	n++
+	g = newGuest(t, e, Activation{})
+	stacks := g.i.stacks
+	g.i.stacks[3] = reflect.ValueOf(make([]byte, nativeStackMost+1))
+	if _, err := g.Run(context.Background(), Round{Input: []byte("0"), Script: "for (let i = 0; i < 1e5; i++);", MaxOutput: 9}); limits.CodeOf(err) != limits.Exception || isThrown(err) {
+		t.Errorf("a native stack of %d bytes: %v", nativeStackMost+1, err)
+	}
+	g.i.stacks = stacks
 	t.Logf("attacks: %d", n)
 }
 

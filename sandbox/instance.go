@@ -48,6 +48,7 @@ func (e *Engine) instantiate() (*instance, error) {
 	for n := range i.functions() {
 		i.bind(n)
 	}
+	i.round.native = &i.stacks
 	return i, nil
 }
 
@@ -77,6 +78,10 @@ func (i *instance) bind(n int) {
 // nativeStackKept is how large a native stack may stay between rounds, for each function that the host calls: a hundred calls
 // deep. Its frames are large: 256 KiB of the guest's own stack may be 8 MiB of it.
 const nativeStackKept = 1 << 20
+
+// nativeStackMost is more than any chain of calls needs that the guest's own stack allows. What passes it are calls that take
+// no frame there, and there are such only where memory is not what the engine made of it.
+const nativeStackMost = 24 << 20
 
 // shrink lets go of native stacks that a deep recursion has made large: they are outside the guest's memory and would stay
 // as long as the instance.

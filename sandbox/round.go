@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"reflect"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
@@ -29,6 +30,9 @@ type round struct {
 	maxFuel int64         // zero: not bounded
 	used    int64         // fuel of the portions before this one
 	portion int64         // fuel given at the last refill
+
+	// native are the machine stacks that code called under this round may run on.
+	native *[roundCalls]reflect.Value
 
 	now       func() time.Time // the guest's clock
 	readClock bool             // whether the guest looked at it
@@ -72,6 +76,13 @@ func (r *round) tick() error {
 	}
 	if err := r.Err(); err != nil {
 		return err
+	}
+	if r.native != nil {
+		for _, stack := range r.native {
+			if stack.IsValid() && stackSize(stack) > nativeStackMost {
+				return errStack
+			}
+		}
 	}
 	r.refill()
 	return nil

@@ -124,13 +124,16 @@ func TestAdaptFunction(t *testing.T) {
 		{"another global", "\x00\x41\x10\x24\x02\x0b", "\x00\x41\x10\x24\x02\x0b", 0},
 		{"grow", "\x00\x40\x00\x40\x00\x0b", "\x00\x40\x00\x40\x00\x0b", 2},
 	} {
-		grows, out, err := adaptFunction([]byte(c.in), 1023, true, true)
+		grows, out, err := adaptFunction([]byte(c.in), 1023, true, false, true)
 		if err != nil || string(out) != c.out || grows != c.grows {
 			t.Errorf("%s: %x, want %x; %d grows, %v", c.name, out, c.out, grows, err)
 		}
-		if _, out, err := adaptFunction([]byte(c.in), 1023, true, false); err != nil || string(out) != c.in {
+		if _, out, err := adaptFunction([]byte(c.in), 1023, true, true, false); err != nil || string(out) != c.in {
 			t.Errorf("%s without fuel: %x, %v", c.name, out, err)
 		}
+	}
+	if _, out, err := adaptFunction([]byte("\x01\x01\x7f\x20\x00\x0b"), 1023, false, true, true); err != nil || string(out) != "\x01\x01\x7f"+check+"\x20\x00\x0b" {
+		t.Errorf("one that pays where it begins: %x, %v", out, err)
 	}
 }
 
@@ -182,7 +185,15 @@ func TestRecursions(t *testing.T) {
 			}
 		}
 	}
-	delete(guarded, fnInterpret)
+	for _, f := range frameless {
+		guarded[f] = true
+	}
+	for _, cycle := range g.cycles(guarded) {
+		t.Errorf("a cycle in which no function pays: %d", cycle)
+	}
+	for _, f := range append(frameless, fnInterpret) {
+		delete(guarded, f)
+	}
 	if len(g.cycles(guarded)) == 0 || len(g.calls) != 1138 {
 		t.Errorf("the walk sees nothing: %d functions", len(g.calls))
 	}
@@ -315,7 +326,7 @@ func FuzzAdapt(f *testing.F) {
 	f.Add([]byte("\x00\x03\x40\x0c\x00\x0b\x0b"))
 	f.Add([]byte("\x01\x03\x7f\x20\x03\xfc\x0a\x00\x00\x0b"))
 	f.Fuzz(func(t *testing.T, code []byte) {
-		_, out, err := adaptFunction(code, 7, true, true)
+		_, out, err := adaptFunction(code, 7, true, true, true)
 		if err == nil && len(out) < len(code) {
 			t.Errorf("%x became %x", code, out)
 		}
