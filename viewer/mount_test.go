@@ -3,7 +3,6 @@
 package viewer_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -153,5 +152,5 @@ func TestMount(t *testing.T) {
 			t.Errorf("asked %q", got)
 		}
 	})
-	t.Log(fmt.Sprintf("%d requests in all", len(s.asked(""))))
+	t.Logf("%d requests in all", len(s.asked("")))
 }

@@ -30,6 +30,7 @@ type service struct {
 	mu       sync.Mutex
 	pages    map[string]served
 	sessions map[string]*cardrun.Session
+	newest   string                                            // session
 	requests []string                                          // method and path, as they came
 	before   func(w http.ResponseWriter, r *http.Request) bool // true: the request was answered
 	after    func(w http.ResponseWriter, r *http.Request) bool // true: the answer to events is withheld
@@ -157,7 +158,7 @@ func (s *service) keep(x *cardrun.Session) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := fmt.Sprintf("session-%d", len(s.sessions)+1)
-	s.sessions[id] = x
+	s.sessions[id], s.newest = x, id
 	return id
 }
 
@@ -200,10 +201,10 @@ func (s *service) create(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if x == nil {
-		answer(w, 422, snapshot)
+		answer(w, 422, map[string]any{"title": "rejected", "status": 422, "snapshot": snapshot})
 		return
 	}
-	w.Header().Set("Cardrun-Round", "1.0")
+	w.Header().Set("Last-Event-ID", "1.0")
 	answer(w, 201, map[string]any{"session": s.keep(x), "snapshot": snapshot})
 }
 
@@ -233,7 +234,7 @@ func (s *service) of(h func(w http.ResponseWriter, r *http.Request, x *cardrun.S
 
 func (s *service) read(w http.ResponseWriter, _ *http.Request, x *cardrun.Session) {
 	snapshot, place := x.Look()
-	w.Header().Set("Cardrun-Round", place.String())
+	w.Header().Set("Last-Event-ID", place.String())
 	answer(w, 200, snapshot)
 }
 
@@ -254,7 +255,7 @@ func (s *service) events(w http.ResponseWriter, r *http.Request, x *cardrun.Sess
 	if after != nil && after(w, r) {
 		return
 	}
-	w.Header().Set("Cardrun-Round", report.Last.String())
+	w.Header().Set("Last-Event-ID", report.Last.String())
 	answer(w, 200, report)
 }
 
@@ -284,26 +285,23 @@ func (s *service) stream(w http.ResponseWriter, r *http.Request, x *cardrun.Sess
 		from, _ = strconv.Atoi(n)
 		from++
 	}
-	failed := false
 	for {
 		p := x.Follow(activation, from)
-		if p.Activation != activation {
-			activation, failed = p.Activation, false
-		}
+		activation = p.Activation
 		for i, round := range p.Rounds {
 			fmt.Fprintf(w, "id: %d.%d\nevent: round\ndata: ", activation, p.First+i)
 			_ = json.MarshalWrite(w, round)
 			fmt.Fprint(w, "\n\n")
 		}
 		from = p.First + len(p.Rounds)
-		if p.Failure != nil && !failed {
-			failed = true
+		if p.Failure != nil {
 			fmt.Fprint(w, "event: failure\ndata: ")
 			_ = json.MarshalWrite(w, p.Failure)
-			fmt.Fprint(w, "\n\n")
+			fmt.Fprint(w, "\n\nevent: end\ndata: {\"reason\":\"failure\"}\n\n")
+			return
 		}
 		if p.Closed {
-			fmt.Fprint(w, "event: end\ndata: {}\n\n")
+			fmt.Fprint(w, "event: end\ndata: {\"reason\":\"closed\"}\n\n")
 			return
 		}
 		w.(http.Flusher).Flush()

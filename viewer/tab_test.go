@@ -175,7 +175,7 @@ func (b *tab) await(t *testing.T, expression string) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("never came true: %s\nthe page: %.2000s", expression, b.text(`document.body.innerText + "\n" + (window.host?.view ? JSON.stringify(host.seen) + host.view.state + host.view.frame.card?.innerHTML : "")`))
+			t.Fatalf("never came true: %s\nthe page: %.700s", expression, b.text(`(document.getElementById("live") ?? document.body).innerText + "\n" + (window.host?.view ? JSON.stringify(host.seen) + host.view.state + host.view.frame.card?.innerHTML : "")`))
 		}
 		time.Sleep(15 * time.Millisecond)
 	}

@@ -3,7 +3,7 @@ import {EventQueue} from './queue.js';
 // A session of a cardrun service over HTTP. Knows its calls, the order of rounds, and what to do when the connection fails;
 // knows no DOM.
 //
-// Rounds have a place, activation.number, in the stream's ids and in the header Cardrun-Round of answers. They come by the
+// Rounds have a place, activation.number: the id of the stream's events, and the header Last-Event-ID of answers. They come by the
 // stream and with the answers to events, whichever is first; each is given on once, in order. Where one is missing, all is
 // read anew.
 
@@ -18,6 +18,7 @@ export class Session {
   #ended = false;
   #failures = 0;
   #wake = () => {};
+  #resume = () => {};
   #streaming = null;
   #syncing = null;
   #state = 'connecting';
@@ -60,6 +61,7 @@ export class Session {
     await this.#persist(async () => {
       await this.#call('POST', '/refresh');
       await this.#read(true);
+      this.#resume();
     });
   }
 
@@ -73,6 +75,7 @@ export class Session {
     globalThis.removeEventListener?.('online', this.#soon);
     this.#say('closed');
     this.#wake();
+    this.#resume();
   }
   async close() {
     const gone = this.#over;
@@ -110,7 +113,7 @@ export class Session {
       if (r.ok) {
         const value = r.status === 204 ? null : await r.json();
         this.#failures = 0;
-        return {value, place: parsePlace(r.headers.get('Cardrun-Round'))};
+        return {value, place: parsePlace(r.headers.get('Last-Event-ID'))};
       }
     } catch (e) {
       throw Object.assign(new Error('the service cannot be reached'), {kind: 'lost', cause: e});
@@ -258,8 +261,10 @@ export class Session {
   async #follow() {
     while (!this.#over) {
       try {
-        const r = await this.#listen();
-        if (r === 'end') { // closed or expired: the answer to a question says which
+        const why = await this.#listen();
+        if (why === 'failure') { // nothing comes until the card starts anew
+          while (this.#ended && !this.#over) await new Promise(done => { this.#resume = done; });
+        } else { // closed, expired, or the service stops: the answer to a question says which
           await this.#read();
         }
       } catch (e) {
@@ -308,7 +313,7 @@ export class Session {
           if (chunk.done) throw Object.assign(new Error('the connection was lost'), {kind: 'lost'});
           alive();
           for (const m of parse(chunk.value)) {
-            if (m.event === 'end') return 'end';
+            if (m.event === 'end') return JSON.parse(m.data).reason;
             if (m.event === 'round' && !this.#take(JSON.parse(m.data), parsePlace(m.id), false)) {
               throw Object.assign(new Error('rounds are missing'), {kind: 'again'});
             }

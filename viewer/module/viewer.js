@@ -10,9 +10,9 @@ import {Session} from './client.js';
 // old session is gone; maxHeight, in CSS pixels, where a card begins to scroll; lang and words, to say things in another
 // language; onsnapshot(snapshot), onround(round, place), onsent(events), onstate(state, detail) and onfailure(failure), to watch.
 //
-// It gives {destroy, close, refresh, send, snapshot, place, frame, state, settled}: destroy takes everything away and leaves the session
-// as it is; close ends the session too; refresh starts the card anew; snapshot asks for all there is to know; place is that of the
-// last round, {activation, number}.
+// It gives {ready, destroy, close, refresh, send, snapshot, place, frame, state, settled}: ready settles once the session is
+// shown and can be sent to; destroy takes everything away and leaves the session as it is; close ends the session too; refresh
+// starts the card anew; snapshot asks for all there is to know; place is that of the last round, {activation, number}.
 
 const english = {
   offline: 'The connection is lost. What you enter is kept and sent when it is back.',
@@ -149,7 +149,7 @@ export function mount(element, options) {
       if (deaf) status.say(words.deaf);
     },
   });
-  frame.ready.then(() => { if (!over) follow(options.session); });
+  const ready = frame.ready.then(() => over ? undefined : follow(options.session));
 
   return {
     destroy() {
@@ -167,6 +167,7 @@ export function mount(element, options) {
     refresh,
     // send sends an event as if the user had brought it about, for replaying; the display follows with the rounds.
     send: e => session.send(e),
+    ready,
     snapshot: () => session.snapshot(),
     get place() { return session?.place ?? null; },
     get frame() { return frame; },

@@ -115,7 +115,8 @@ async function openSession(of) {
     $('access').hidden = false;
     $('token').focus();
   }
-  if (r.status === 422 && body.outcome === 'rejected') return {rejected: body};
+  const rejected = body.snapshot ?? body;
+  if (r.status === 422 && rejected.outcome === 'rejected') return {rejected};
   if (!r.ok) throw new Error(body.detail || body.title || 'the service answers ' + r.status);
   return body;
 }
@@ -200,6 +201,7 @@ async function start(events = []) {
     },
   });
   const mine = view;
+  await mine.ready;
   for (const e of events) {
     mine.send(e);
     while (!mine.settled && me === asked && mine.state !== 'gone') await new Promise(done => setTimeout(done, 5));
