@@ -125,6 +125,9 @@ func TestHostileIsolation(t *testing.T) {
 		{"a trap", "let it = ['SECRET'].values(); for (let i = 0; i < 20000; i++) it = it.map((x) => x); it.next()"},
 	}
 	for k, hide := range attacks(t, "hide.txt")["hide"] {
+		if testing.Short() && k%3 != 0 {
+			continue
+		}
 		hide = strings.ReplaceAll(hide, "SECRET", secret)
 		for m, end := range endings {
 			if testing.Short() && m != k%len(endings) {

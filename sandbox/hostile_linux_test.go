@@ -34,6 +34,9 @@ func resident() int {
 // guestMappings counts the guests' memories among the mappings of the process, -1 where the system does not say. They alone are
 // writable and mapped without a reserve ("nr"); neighbours may be one mapping to the kernel, so bytes are counted.
 func guestMappings() int {
+	if raceEnabled { // the race detector's own are of the same kind
+		return -1
+	}
 	b, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
 		return -1
