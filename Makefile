@@ -2,6 +2,7 @@
 # make quick   the tests alone
 # make browser the tests against Chromium, which is installed first where that is possible
 # make security  the proofs of SECURITY.md: promise, attacks tried, result
+# make soak    the service at work with hostile cards, and under ten times what it can do, for SOAK (default 30s) and OVERLOAD each
 # make bench   the figures of the README
 # make probe   the fuzz targets that stand between a card and a page, 5 seconds each, 60 where CI=true, and generated
 #              cards, 5 seconds, 2 minutes where CI=true
@@ -9,6 +10,8 @@
 
 GO        ?= go
 FUZZTIME  ?= 10m
+SOAK      ?= 30s
+OVERLOAD  ?= 10s
 # Packages with goroutines of their own.
 RACE      = . ./sandbox ./uiapi ./conformance
 SYSTEMS   = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
@@ -62,6 +65,9 @@ systems:
 		GOOS=$${s%/*} GOARCH=$${s#*/} CGO_ENABLED=0 $(GO) build -o /dev/null ./... && \
 		GOOS=$${s%/*} GOARCH=$${s#*/} CGO_ENABLED=0 $(GO) vet ./... || exit 1; \
 	done
+
+soak:
+	CARDRUN_SOAK=$(SOAK) CARDRUN_OVERLOAD=$(OVERLOAD) $(GO) test ./cmd/cardrun -run '^Test(Soak|Overload)$$' -count 1 -v -timeout 2h
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchtime 500x ./sandbox ./uiapi ./patches .

@@ -13,6 +13,7 @@ import (
 
 	"example.com/cardrun"
 	"example.com/cardrun/conformance"
+	"example.com/cardrun/limits"
 )
 
 // checker holds answers against cases. The same answer to the same question is looked at once: with the figures that
@@ -118,11 +119,15 @@ func opened(body []byte) (session string, snapshot []byte, err error) {
 // problem tells of an answer that says what was wrong with the request (RFC 9457).
 func (a answer) problem() bool { return strings.HasPrefix(a.mediaType, "application/problem+json") }
 
-// code is the code of a problem, or empty.
-func code(a answer) string {
-	var p struct {
-		Code string `json:"code"`
-	}
-	_ = json.Unmarshal(a.body, &p) // no problem has no code
-	return p.Code
+// fault is what of a problem's members matters here.
+type fault struct {
+	Code limits.Code `json:"code"`
+	// Snapshot is that of a card that was rejected.
+	Snapshot jsontext.Value `json:"snapshot"`
+}
+
+// fault reads a problem; what is none is empty.
+func (a answer) fault() (f fault) {
+	_ = json.Unmarshal(a.body, &f) // what cannot be read has no code
+	return f
 }

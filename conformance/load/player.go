@@ -117,9 +117,15 @@ func (p *player) judge(k Kind, it *item, step int, text []byte, rejected bool, t
 	return nil
 }
 
-// unexpected counts an answer that holds no Snapshot. A problem that has the code of a rejection counts as one.
+// unexpected counts an answer that is no Snapshot. A problem that holds the Snapshot of a rejection, or has the code of one,
+// counts as one.
 func (p *player) unexpected(k Kind, it *item, a answer, took time.Duration) {
-	problem := limits.Code(code(a))
+	f := a.fault()
+	if a.status == http.StatusUnprocessableEntity && len(f.Snapshot) > 0 {
+		_ = p.judge(k, it, 0, f.Snapshot, true, took)
+		return
+	}
+	problem := f.Code
 	if a.status < 400 || a.status > 499 || problem == "" {
 		_ = p.fail(k, fmt.Errorf("status %d, code %q", a.status, problem))
 		return
@@ -161,7 +167,7 @@ func (p *player) session(ctx context.Context, it *item, due time.Time) {
 	switch a, err := p.ask(ctx, Close, p.del("/v1/sessions/"+id), due); {
 	case err != nil:
 	case a.status != http.StatusNoContent:
-		_ = p.fail(Close, fmt.Errorf("status %d, code %q", a.status, code(a)))
+		_ = p.fail(Close, fmt.Errorf("status %d, code %q", a.status, a.fault().Code))
 	default:
 		p.tally(Close).answered(time.Since(due), false)
 	}
@@ -178,7 +184,7 @@ func (p *player) steps(ctx context.Context, it *item, path string) {
 			return
 		}
 		if a.status != http.StatusOK {
-			_ = p.fail(Look, fmt.Errorf("status %d, code %q", a.status, code(a)))
+			_ = p.fail(Look, fmt.Errorf("status %d, code %q", a.status, a.fault().Code))
 			return
 		}
 		if p.judge(Look, it, i+1, a.body, false, time.Since(due)) != nil {
@@ -241,7 +247,7 @@ func (p *player) burst(ctx context.Context, path string, events []conformance.Ev
 		}
 		return false, nil
 	}
-	return false, p.fail(Send, fmt.Errorf("status %d, code %q", a.status, code(a)))
+	return false, p.fail(Send, fmt.Errorf("status %d, code %q", a.status, a.fault().Code))
 }
 
 func wire(events []conformance.Event) []cardrun.Event {

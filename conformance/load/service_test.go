@@ -93,8 +93,11 @@ func (s *service) open(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 		http.Error(w, err.Error(), 500)
-	case session == nil:
-		reply(w, 422, snapshot)
+	case session == nil: // as a problem that holds it; a render answers with it alone
+		reply(w, 422, struct {
+			Code     string            `json:"code"`
+			Snapshot *cardrun.Snapshot `json:"snapshot"`
+		}{"card_rejected", snapshot})
 	default:
 		id := rand.Text()
 		s.mu.Lock()
@@ -148,6 +151,9 @@ func reply(w http.ResponseWriter, status int, v any) {
 		panic(err)
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if _, ok := v.(*cardrun.Snapshot); status == 422 && !ok {
+		w.Header().Set("Content-Type", "application/problem+json")
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(b)
 }
