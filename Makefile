@@ -19,7 +19,7 @@ PROBE     = ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches
 FUZZ      = ./limits:FuzzLength ./sandbox:FuzzAdapt ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches \
             ./uiapi:FuzzParseOutput ./uiapi:FuzzPlace ./uiapi/script:FuzzRead .:FuzzDecode .:FuzzCheck .:FuzzDisplayText ./cmd/cardrun:FuzzJSONSafe ./conformance:FuzzCards
 
-.PHONY: test quick browser chromium security format lint race systems bench probe fuzz
+.PHONY: test quick browser chromium security format lint race systems bench probe soak fuzz
 
 test: format lint quick browser race systems probe
 
@@ -67,7 +67,7 @@ systems:
 	done
 
 soak:
-	CARDRUN_SOAK=$(SOAK) CARDRUN_OVERLOAD=$(OVERLOAD) $(GO) test ./cmd/cardrun -run '^Test(Soak|Overload)$$' -count 1 -v -timeout 2h
+	CARDRUN_SOAK=$(SOAK) CARDRUN_OVERLOAD=$(OVERLOAD) $(GO) test ./cmd/cardrun -run '^Test(Soak|Overload|TermUnderLoad)$$' -count 1 -v -timeout 2h
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchtime 500x ./sandbox ./uiapi ./patches .

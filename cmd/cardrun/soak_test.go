@@ -154,7 +154,7 @@ func middle(s []sample, figure func(sample) float64) float64 {
 	return all[len(all)/2]
 }
 
-// soakFor gives how long to soak: the environment's CARDRUN_SOAK, such as 20m.
+// soakFor gives how long a test is to take, which the environment says, or skips it.
 func soakFor(t *testing.T, variable string) time.Duration {
 	t.Helper()
 	text := os.Getenv(variable)
@@ -296,9 +296,7 @@ func TestOverload(t *testing.T) {
 
 // TestTermUnderLoad ends the service while callers are at it: whoever was let in gets his answer.
 func TestTermUnderLoad(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts the service")
-	}
+	soakFor(t, "CARDRUN_SOAK")
 	cases, err := conformance.Load(filepath.Join("testdata", "capacity.json"), filepath.Join("testdata", "busy.json"))
 	if err != nil {
 		t.Fatal(err)
