@@ -319,7 +319,7 @@ func (x *exploration) do(ctx context.Context, j job) (d done) {
 			d.signs = append(d.signs, sighting{failed(f), slices.Clone(path)})
 			break
 		}
-		if isNew && len(path) < 24 {
+		if isNew && len(path) < 24 && len(x.corpus) < keptStates {
 			st, err := r.save(ctx, path)
 			if err != nil {
 				d.err = err
@@ -328,7 +328,7 @@ func (x *exploration) do(ctx context.Context, j job) (d done) {
 			d.fresh[len(d.fresh)-1] = st
 		}
 		last := n == len(j.moves)+j.extra-1
-		if last && j.stale || isNew {
+		if last && j.stale || isNew && len(x.corpus) < keptStates {
 			s, ran, err := x.p.stale(ctx, r, m, r.rounds > before, j.single)
 			d.rounds += ran
 			if err != nil {

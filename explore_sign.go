@@ -31,7 +31,13 @@ func (r *run) feature() uint64 {
 	fmt.Fprintf(&h, "%s %s %d", r.event.ID, r.event.Type, bits.Len64(uint64(r.last.Usage.Fuel)))
 	for _, p := range r.last.Batch {
 		_, _ = h.WriteString(p.ID)
-		writeShape(&h, p.Value)
+		value := p.Value
+		for _, c := range r.before { // what is typed and shown again is no new display
+			if (c.Type == "text" || c.Type == "textarea") && c.Value != "" {
+				value = strings.ReplaceAll(value, c.Value, "·")
+			}
+		}
+		writeShape(&h, value)
 	}
 	return h.Sum64()
 }

@@ -44,9 +44,12 @@ type cli struct {
 	Isolate  string `enum:"auto,process,none" default:"none" placeholder:"HOW" help:"Where cards run: process (each in a worker process that can do nothing but compute; Linux), none (in this process), or auto (process where it can be had)."`
 
 	Render renderCmd `cmd:"" help:"Run a card once and print what it shows."`
-	Check  checkCmd  `cmd:"" help:"Find what is wrong with cards, without running them."`
+	Check  checkCmd  `cmd:"" help:"Find what is wrong with cards before a person sees them."`
 	Play   playCmd   `cmd:"" help:"Use a card as a person would, and print what it shows then."`
 	Show   showCmd   `cmd:"" help:"Print the tool result that a card gives."`
+
+	Sweep sweepCmd `cmd:"" help:"Move one control over its values and print the numbers that the card shows."`
+	Test  testCmd  `cmd:"" help:"Run scripts of events with the display expected after each."`
 
 	Conform conformCmd `cmd:"" help:"Run case files: cards, what a user does, and what must come of it."`
 	Load    loadCmd    `cmd:"" help:"Play case files against a service at a rate: latencies, errors, mismatches."`

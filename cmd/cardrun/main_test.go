@@ -323,10 +323,10 @@ func TestStyleText(t *testing.T) {
 // A card's fault has the form that editors and build tools read.
 func TestFindingLine(t *testing.T) {
 	c := &checkCmd{}
-	got, err := c.print("a\x1b.json", []limits.Diagnostic{
-		{Severity: "error", Code: limits.IDInvalid, Field: "html", Line: 2, Column: 7, Message: "bad\nid \u202e"},
-		{Severity: "error", Code: limits.FieldUnknown, Field: "\x1b[2J", Message: "m"},
-	})
+	got, err := c.print(&checked{File: "a\x1b.json", Diagnostics: []cardrun.Finding{
+		{Diagnostic: limits.Diagnostic{Severity: "error", Code: limits.IDInvalid, Field: "html", Line: 2, Column: 7, Message: "bad\nid \u202e"}},
+		{Diagnostic: limits.Diagnostic{Severity: "error", Code: limits.FieldUnknown, Field: "\x1b[2J", Message: "m"}},
+	}})
 	want := "a\\u{1b}.json:html:2:7: error: id_invalid: bad ↵ id \\u{202e}\na\\u{1b}.json:\\u{1b}[2J::: error: field_unknown: m\n"
 	if err != nil || string(got) != want {
 		t.Errorf("got %q, %v, want %q", got, err, want)
