@@ -232,7 +232,7 @@ func (t *table) read(r *run, ids []string, row *Row) {
 				row.Numbers = append(row.Numbers, nil)
 			}
 			n := f.number
-			if negative(text[:f.offset]) {
+			if n != 0 && negative(text[:f.offset]) {
 				n = -n
 			}
 			row.Numbers[at] = &n

@@ -30,7 +30,7 @@ func TestSweep(t *testing.T) {
 		o    SweepOptions
 		want string
 	}{
-		{SweepOptions{ID: "n"}, "n,out,out.2,row,failure\n-2,,8,21,\n-1,,8,11,\n0,0,8,1,\n1,-1000,8,11,\n2,,,,exception: TypeError: cannot read property 'x' of null\n"},
+		{SweepOptions{ID: "n"}, "n,out,out.2,row,failure\n-2,-2000,8,-21,\n-1,-1000,8,-11,\n0,0,8,1,\n1,-1000,8,11,\n2,,,,exception: TypeError: cannot read property 'x' of null\n"},
 		{SweepOptions{ID: "n", From: num(0), To: num(1.5), Step: num(0.5)}, "n,out,out.2,row\n0,0,8,1\n0.5,-500,8,0.51\n1,-1000,8,11\n1.5,-1500,8,1.51\n"},
 		{SweepOptions{ID: "f", From: num(0.2), To: num(0.4)}, "f,out,out.2,row\n0.2,-1000,8,10.2\n0.3,-1000,8,10.3\n0.4,-1000,8,10.4\n"},
 		{SweepOptions{ID: "s"}, "s,out,out.2,row\na,-1000,8,11\nc,-1000,8,11\n"},
