@@ -28,6 +28,8 @@ type exploration struct {
 	most    map[string]peak
 	written map[string]bool // ids that were written
 	last    int             // rounds when something new was met last
+	// deadline ends what follows the trying of inputs: races, then shortening. Only cards whose rounds are slow come near it.
+	deadline time.Time
 }
 
 // sighting is how something was first met.
@@ -118,12 +120,19 @@ func (p *prober) explore(ctx context.Context, first *run, o ReviewOptions, v *Re
 		ended = "done"
 	}
 	elapsed := time.Since(x.began)
+	x.deadline = time.Now().Add(aftermath(o.Fuzz))
 	races, err := x.races(ctx, start, each)
 	if err != nil {
 		return err
 	}
+	x.deadline = time.Now().Add(aftermath(o.Fuzz))
 	v.Explored = &Explored{Seed: o.Seed, Rounds: x.rounds, States: len(x.seen), Ended: ended, ElapsedMS: elapsed.Milliseconds()}
 	return x.report(ctx, v, races)
+}
+
+// aftermath is the time for races, and again for shortening what was found.
+func aftermath(fuzz time.Duration) time.Duration {
+	return min(max(fuzz/2, 2*time.Second), 20*time.Second)
 }
 
 // words are short texts of the script, such as commands that it knows.
@@ -201,7 +210,7 @@ func (x *exploration) work(ctx context.Context, jobs []job) (ended string, err e
 					i := at
 					at++
 					next.Unlock()
-					if i >= len(part) {
+					if i >= len(part) || time.Since(x.began) > x.o.Fuzz {
 						return
 					}
 					out[i] = x.do(ctx, part[i])

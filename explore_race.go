@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"example.com/cardrun/limits"
 )
@@ -36,7 +37,7 @@ func (x *exploration) races(ctx context.Context, start *state, each [][]move) ([
 				b = telling(second, 2)
 			}
 			for _, at := range cuts(a, b) {
-				if tried++; tried > mostRaces || len(fs) == raceFindings {
+				if tried++; tried > mostRaces || time.Now().After(x.deadline) || len(fs) == raceFindings {
 					return fs, nil
 				}
 				f, err := x.race(ctx, start, a, b, at, counts)

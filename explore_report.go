@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"example.com/cardrun/limits"
 )
@@ -13,7 +14,7 @@ import (
 func (x *exploration) report(ctx context.Context, v *Review, races []Finding) error {
 	slices.SortStableFunc(x.keys, func(a, b string) int { return signRank(a) - signRank(b) })
 	for n, key := range x.keys {
-		if n == mostSigns {
+		if n == mostSigns || n > 0 && time.Now().After(x.deadline) {
 			break
 		}
 		s := x.found[key]

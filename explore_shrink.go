@@ -38,9 +38,10 @@ func (x *exploration) shorten(ctx context.Context, s sighting) (sighting, bool, 
 			return s, false, err
 		}
 	}
-	for again := true; again && tries < mostReplays; {
+	over := func() bool { return tries >= mostReplays || time.Now().After(x.deadline) }
+	for again := true; again && !over(); {
 		again = false
-		for i := 0; i < len(best.path) && tries < mostReplays; i++ {
+		for i := 0; i < len(best.path) && !over(); i++ {
 			if ok, err := try(slices.Delete(slices.Clone(best.path), i, i+1)); err != nil {
 				return s, false, err
 			} else if ok {
@@ -48,7 +49,7 @@ func (x *exploration) shorten(ctx context.Context, s sighting) (sighting, bool, 
 				i--
 			}
 		}
-		for i := 0; i < len(best.path) && tries < mostReplays; i++ {
+		for i := 0; i < len(best.path) && !over(); i++ {
 			m := best.path[i]
 			if m.kind != "set" {
 				continue

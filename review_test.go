@@ -2,6 +2,8 @@ package cardrun
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -195,5 +197,39 @@ func TestReviewRepeats(t *testing.T) {
 		if diff := cmp.Diff(reviews[i%4], v); diff != "" {
 			t.Errorf("review %d differs (-first +other):\n%s", i, diff)
 		}
+	}
+}
+
+// TestReviewOfSlowCards: what takes all of its time in each round costs no more than a multiple of what was allowed.
+func TestReviewOfSlowCards(t *testing.T) {
+	r := newRuntime(t, Options{Workers: 2})
+	for name, c := range map[string]Card{
+		"ends": probe("ui.on('n', 'input', () => { for (;;) {} }); ui.on('go', 'click', () => { for (;;) {} }); ui.text('out', 'x')"),
+		"slow": probe("const f = () => { const end = Date.now() + 150; let i = 0; while (i < 3e6) i++; ui.text('out', ui.input('n').value); }; ui.on('n', 'input', f); f();"),
+	} {
+		begun := time.Now()
+		v, err := r.Review(t.Context(), &c, ReviewOptions{Fuzz: 200 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begun); took > 30*time.Second {
+			t.Errorf("%s took %v", name, took)
+		}
+		if name == "ends" && !v.Errors() {
+			t.Errorf("%s has the findings %v", name, v.Findings)
+		}
+	}
+}
+
+// TestReviewStops with its context, wherever it is.
+func TestReviewStops(t *testing.T) {
+	r := newRuntime(t, Options{budget: patience})
+	c := probe("const f = () => ui.text('out', ui.input('n').value); ui.on('n', 'input', f); ui.on('go', 'click', f); f();")
+	for _, after := range []time.Duration{0, 5 * time.Millisecond, 300 * time.Millisecond} {
+		ctx, cancel := context.WithTimeout(t.Context(), after)
+		if _, err := r.Review(ctx, &c, ReviewOptions{Fuzz: time.Minute}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after %v: error %v", after, err)
+		}
+		cancel()
 	}
 }
