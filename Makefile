@@ -3,6 +3,7 @@
 # make browser the tests against Chromium, which is installed first where that is possible
 # make security  the proofs of SECURITY.md: promise, attacks tried, result
 # make soak    the service at work with hostile cards, and under ten times what it can do, for SOAK (default 30s) and OVERLOAD each
+# make isolate the tests of the packages that run cards once more, with the cards in worker processes (Linux)
 # make bench   the figures of the README
 # make probe   the fuzz targets that stand between a card and a page, 5 seconds each, 60 where CI=true, and generated
 #              cards, 5 seconds, 2 minutes where CI=true
@@ -19,7 +20,7 @@ PROBE     = ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches
 FUZZ      = ./limits:FuzzLength ./sandbox:FuzzAdapt ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches \
             ./uiapi:FuzzParseOutput ./uiapi:FuzzPlace ./uiapi/script:FuzzRead .:FuzzDecode .:FuzzCheck .:FuzzDisplayText ./cmd/cardrun:FuzzJSONSafe ./conformance:FuzzCards
 
-.PHONY: test quick browser chromium security format lint race systems bench probe soak fuzz
+.PHONY: test isolate quick browser chromium security format lint race systems bench probe soak fuzz
 
 test: format lint quick browser race systems probe
 
@@ -58,6 +59,10 @@ lint:
 
 race:
 	CGO_ENABLED=1 $(GO) test -p 1 -race -short $(RACE)
+
+isolate:
+	CARDRUN_TEST_ISOLATION=process $(GO) test -p 1 -short . ./uiapi
+	$(GO) run ./cmd/cardrun --isolate=process conform conformance/cases
 
 systems:
 	@for s in $(SYSTEMS); do \

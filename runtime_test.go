@@ -37,7 +37,9 @@ const patience = 20 * time.Second
 // that way.
 func newRuntime(t testing.TB, o Options) *Runtime {
 	t.Helper()
-	o.Isolation = Isolation(os.Getenv("CARDRUN_TEST_ISOLATION"))
+	if o.Isolation == "" {
+		o.Isolation = Isolation(os.Getenv("CARDRUN_TEST_ISOLATION"))
+	}
 	r, err := New(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,12 @@
 // always. A guest whose round failed never runs again. An Engine may be used from many goroutines, a Guest from one at a
 // time.
 //
+// # Worker processes
+//
+// With [IsolationProcess] guests run in processes that this one starts, on Linux, one guest at a time in each. Nothing
+// changes for who uses them, but that main must call [ServeWorker] first, and that a guest can be lost with its process: then its
+// round fails with the code engine.
+//
 // # The prelude
 //
 // An engine is made with a prelude, a script that is run once, before the boot image is taken, and whose completion

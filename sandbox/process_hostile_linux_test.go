@@ -558,9 +558,8 @@ func TestProcessKillMatrix(t *testing.T) {
 			if took := time.Since(start); took > 10*time.Second || u.Elapsed > 5*time.Second {
 				t.Errorf("%s: %s\nended after %v with %v", kind, script, took, err)
 			}
-			var ended *limits.Error
-			if err != nil && !isThrown(err) && !errors.As(err, &ended) {
-				t.Errorf("%s: %s\n%v", kind, script, err)
+			if !ends(kind, false, err) {
+				t.Errorf("%s: %s\nended with %v", kind, script, err)
 			}
 		}
 	}

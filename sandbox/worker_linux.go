@@ -23,8 +23,11 @@ const workerRoom = 384 << 20
 // separable tells why there can be no worker processes, or nil.
 func separable() error { return nil }
 
-// confine has the kernel end the process when the thread that starts it ends.
-func confine(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
+// confine has the kernel end the process when the thread that starts it ends, and keeps the terminal's signals, Ctrl-C for one,
+// from it: they are for the program, which may have something to finish.
+func confine(c *exec.Cmd) {
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+}
 
 // connection makes the two ends of a connection with a worker. The second is for a process that does nothing else while it
 // waits.

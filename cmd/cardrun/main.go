@@ -41,7 +41,7 @@ func main() {
 type cli struct {
 	CacheDir string `placeholder:"DIR" help:"Keep the compiled engine in DIR, so that the next start is fast. Only you may have access to DIR (default: cardrun in the user's cache folder)."`
 	NoCache  bool   `help:"Neither read nor write a compiled engine on disk; every start compiles it."`
-	Isolate  string `enum:"auto,process,none" default:"none" placeholder:"HOW" help:"Where cards run: process (each in a worker process that can do nothing but compute; Linux), none (in this process), or auto (process where it can be had)."`
+	Isolate  string `enum:"auto,process,none" default:"auto" placeholder:"HOW" help:"Where cards run: process (each in a worker process that can do nothing but compute; Linux), none (in this process), or auto (process where it can be had)."`
 
 	Render renderCmd `cmd:"" help:"Run a card once and print what it shows."`
 	Check  checkCmd  `cmd:"" help:"Find what is wrong with cards before a person sees them."`
