@@ -10,49 +10,21 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/cardrun/conformance/chromium"
 	"example.com/cardrun/sanitize"
 )
 
 // An attack is one input of a corpus.
 type attack struct{ name, text string }
 
-// corpus reads the attacks of testdata/attacks: inputs stand between lines of three dashes or more, whose rest names their
-// class. In them \x00 and the like stand for bytes.
+// corpus reads a file of testdata/attacks.
 func corpus(t *testing.T, file string) (list []attack) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", "attacks", file))
-	if err != nil {
-		t.Fatal(err)
+	for _, a := range chromium.Attacks(t, filepath.Join("testdata", "attacks", file)) {
+		list = append(list, attack{a.Name, a.Text})
 	}
-	class := ""
-	var lines []string
-	flush := func() {
-		if text := strings.Join(lines, "\n"); text != "" {
-			list = append(list, attack{fmt.Sprintf("%s: %s %d", file, class, len(list)+1), bytesOf.Replace(text)})
-		}
-		lines = nil
-	}
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSuffix(line, "\n")
-		rest, ok := strings.CutPrefix(line, "---")
-		switch {
-		case ok && lines == nil && strings.TrimSpace(rest) != "":
-			class = strings.TrimSpace(rest)
-		case ok:
-			flush()
-			if name := strings.TrimSpace(rest); name != "" {
-				class = name
-			}
-		default:
-			lines = append(lines, line)
-		}
-	}
-	flush()
 	return list
 }
-
-var bytesOf = strings.NewReplacer(`\x00`, "\x00", `\x01`, "\x01", `\x0b`, "\x0b", `\x0c`, "\x0c", `\x0d`, "\r", `\x1b`, "\x1b", `\x80`, "\x80", `\xff`, "\xff",
-	`\ufeff`, "\ufeff", `\u017f`, "\u017f", `\u212a`, "\u212a", `\u00a0`, "\u00a0", `\u2028`, "\u2028", `\u202e`, "\u202e")
 
 // longAttacks are attacks made by a rule: those whose point is their size or depth.
 func longAttacks() (list []attack) {

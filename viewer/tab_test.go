@@ -21,6 +21,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"example.com/cardrun/conformance/chromium"
 )
@@ -32,12 +33,13 @@ type tab struct {
 	origin string
 
 	mu        sync.Mutex
-	incidents []string // what must not happen, as it happened
+	incidents []string                     // what must not happen, as it happened
+	requests  map[network.RequestID]string // for what no page of ours asks, unless a policy holds them back
 }
 
 func openTab(t testing.TB, s *service) *tab {
 	t.Helper()
-	b := &tab{t: t, origin: s.server.URL}
+	b := &tab{t: t, origin: s.server.URL, requests: map[network.RequestID]string{}}
 	b.ctx = chromium.Start(t, b.watch)
 	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		if _, err := cdp.Call(ctx, target, network.Enable, network.EnableParams{}); err != nil {
@@ -64,7 +66,11 @@ func (b *tab) takeIncidents() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	list := b.incidents
+	for _, what := range b.requests {
+		list = append(list, what)
+	}
 	b.incidents = nil
+	clear(b.requests)
 	return list
 }
 
@@ -112,7 +118,15 @@ func (b *tab) watch(event any) {
 	case *network.EventRequestWillBeSent:
 		path, own := strings.CutPrefix(e.Request.URL, b.origin)
 		if !own || !ownRequest.MatchString(path) {
-			b.incident("request for " + e.Request.URL)
+			b.mu.Lock()
+			b.requests[e.RequestID] = "request for " + e.Request.URL
+			b.mu.Unlock()
+		}
+	case *network.EventLoadingFailed:
+		if e.BlockedReason == network.BlockedReasonCsp {
+			b.mu.Lock()
+			delete(b.requests, e.RequestID)
+			b.mu.Unlock()
 		}
 	case *network.EventWebSocketCreated:
 		b.incident("web socket to " + e.URL)
@@ -188,7 +202,7 @@ func (b *tab) expect(t *testing.T, id, want string) {
 }
 
 func quote(s string) string {
-	data, err := json.Marshal(s)
+	data, err := json.Marshal(s, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		panic(err)
 	}
