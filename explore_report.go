@@ -33,6 +33,16 @@ func (x *exploration) report(ctx context.Context, v *Review, races []Finding) er
 			v.Findings = append(v.Findings, f)
 		}
 	}
+	for id := range x.written { // more than could be told by reading
+		at := x.p.lint.page.place(id)
+		if at < 0 {
+			continue
+		}
+		line, column := limits.Position(x.p.card.Card.HTML, at)
+		v.Findings = slices.DeleteFunc(v.Findings, func(f Finding) bool {
+			return f.Code == limits.OutputDead && f.Line == line && f.Column == column
+		})
+	}
 	for i, b := range v.Budgets {
 		p, ok := x.most[b.Name]
 		if !ok || p.budget.Used <= b.Used {

@@ -85,6 +85,7 @@ func TestReview(t *testing.T) {
 			}
 			faulty[c.code]++
 			expectTold(t, c.card, v.Findings[i])
+			expectProof(t, r, c.card, v.Findings[i])
 		})
 	}
 	for _, code := range reviewCodes {
@@ -115,6 +116,62 @@ func expectTold(t *testing.T, c Card, f Finding) {
 	case limits.InputEndsCard, limits.StaleState, limits.ClickState, limits.RaceStale, limits.DisplayOdd:
 		if f.Evidence == nil || f.Code != limits.DisplayOdd && len(f.Evidence.Play) == 0 {
 			t.Errorf("%s has no evidence", f.String())
+		}
+	}
+}
+
+// expectProof does in a session what the evidence says, as cardrun play does, and looks for what was found.
+func expectProof(t *testing.T, r *Runtime, c Card, f Finding) {
+	t.Helper()
+	if f.Code != limits.InputEndsCard && f.Code != limits.DisplayOdd && f.Code != limits.StaleState && f.Code != limits.ClickState {
+		return
+	}
+	seed := uint64(1)
+	s, _, err := r.Open(t.Context(), &c, SessionOptions{RenderOptions: RenderOptions{Seed: &seed, Now: reviewTime}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for args := range slices.Chunk(f.Evidence.Play, 2) {
+		m := move{kind: strings.TrimPrefix(args[0], "--"), id: args[1]}
+		if m.kind == "set" {
+			m.id, m.value, _ = strings.Cut(args[1], "=")
+		}
+		for _, e := range m.events() {
+			if _, err := s.Send(t.Context(), e); err != nil && !errors.Is(err, ErrEnded) {
+				t.Fatal(err)
+			}
+		}
+	}
+	now := s.Snapshot()
+	switch f.Code {
+	case limits.InputEndsCard:
+		if now.Failure == nil || !strings.Contains(f.Message, now.Failure.Message) {
+			t.Errorf("%v: the failure is %+v, the finding %s", f.Evidence.Play, now.Failure, f.Message)
+		}
+	case limits.DisplayOdd:
+		if !odd.MatchString(now.Display.Text) {
+			t.Errorf("%v: the display is %q", f.Evidence.Play, now.Display.Text)
+		}
+	default:
+		if now.Display.Text != f.Evidence.Shown || f.Evidence.Instead == f.Evidence.Shown {
+			t.Errorf("%v: the display is %q, the evidence %+v", f.Evidence.Play, now.Display.Text, f.Evidence)
+		}
+	}
+}
+
+func TestEvidenceCommand(t *testing.T) {
+	for _, c := range []struct {
+		play []string
+		want string
+	}{
+		{[]string{"--set", "n=1"}, "cardrun play 'my card.json' --set n=1"},
+		{[]string{"--set", "n=", "--click", "go"}, "cardrun play 'my card.json' --set n= --click go"},
+		{[]string{"--set", "t=it's <b>"}, `cardrun play 'my card.json' --set 't=it'\''s <b>'`},
+		{[]string{"--set", "t=" + strings.Repeat("9", 2048)}, `cardrun play 'my card.json' --set t="$(printf '%2048s' '' | tr ' ' 9)"`},
+	} {
+		if got := (&Evidence{Play: c.play}).Command("my card.json"); got != c.want {
+			t.Errorf("got %s\nwant %s", got, c.want)
 		}
 	}
 }
