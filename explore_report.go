@@ -48,9 +48,25 @@ func (x *exploration) report(ctx context.Context, v *Review, races []Finding) er
 		if !ok || p.budget.Used <= b.Used {
 			continue
 		}
-		v.Budgets[i] = p.budget
-		if p.budget.Near() && !b.Near() {
-			v.Findings = append(v.Findings, nearBudgets([]Budget{p.budget}, p.path, x.p.card)...)
+		if !p.budget.Near() || b.Near() {
+			v.Budgets[i] = p.budget
+			continue
+		}
+		s, ok, err := x.shorten(ctx, sighting{sign{key: "budget " + b.Name, code: limits.BudgetNear}, p.path})
+		if err != nil {
+			return err
+		}
+		// Time is taken by others too: what was slow has to be so each time.
+		for n := 0; ok && n < 3 && b.Name == "time_us"; n++ {
+			again, err := x.p.shows(ctx, s.path, s.what.key)
+			if err != nil {
+				return err
+			}
+			ok = again != nil
+		}
+		if ok {
+			v.Budgets[i] = p.budget
+			v.Findings = append(v.Findings, nearBudgets([]Budget{s.what.budget}, s.path, x.p.card)...)
 		}
 	}
 	v.Findings = append(v.Findings, races...)

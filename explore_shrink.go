@@ -113,6 +113,11 @@ func (p *prober) shows(ctx context.Context, path []move, key string) (*sign, err
 		for _, s := range p.look(r.last.Batch) {
 			see(s)
 		}
+		for _, b := range r.cheapBudgets() {
+			if b.Near() && r.failure() == nil {
+				see(sign{key: "budget " + b.Name, code: limits.BudgetNear, budget: b})
+			}
+		}
 	}
 	for i, m := range path {
 		before := r.rounds

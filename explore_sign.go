@@ -20,6 +20,8 @@ type sign struct {
 	failure *Failure
 	// id is the element or control that it is about, token what was seen there.
 	id, token string
+	// budget is what was nearly used up.
+	budget Budget
 	// shown and instead are displays that differ.
 	shown, instead string
 }

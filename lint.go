@@ -35,11 +35,12 @@ type lint struct {
 	script *script.Script // nil when it could not be read
 	out    []Finding
 
-	used     map[string]bool // ids that the script names for sure or perhaps
-	patterns [][]string      // of ids that it puts together
-	anyID    bool            // it may name any id
-	dynamic  []string        // ids in html that it writes
-	prefixes []string        // of such ids, where the rest is not known
+	suggested int             // ids for which a similar one was looked for
+	used      map[string]bool // ids that the script names for sure or perhaps
+	patterns  [][]string      // of ids that it puts together
+	anyID     bool            // it may name any id
+	dynamic   []string        // ids in html that it writes
+	prefixes  []string        // of such ids, where the rest is not known
 }
 
 func newLint(k *Checked) *lint {
@@ -192,7 +193,9 @@ func (l *lint) missing(c script.Call) {
 		return
 	}
 	fix := "use an id of the html"
-	if near := l.page.nearest(gone[0]); near != "" {
+	if l.suggested++; l.suggested > 20 {
+		// As many suggestions as anybody reads: each compares with all ids.
+	} else if near := l.page.nearest(gone[0]); near != "" {
 		fix = fmt.Sprintf("write %s for %s, or add the element", near, gone[0])
 	}
 	if c.Name == "on" {

@@ -18,7 +18,8 @@ type ReviewOptions struct {
 	// gives the same findings again.
 	Now time.Time
 	// Fuzz is how long inputs are tried. Default: 5 s; negative tries none. Where the time ends first, how far a review came
-	// depends on the machine.
+	// depends on the machine. Races and the shortening of what was found come behind, and take as long again at most, or
+	// 4 s where that is more.
 	Fuzz time.Duration
 	// Rounds is how many rounds are tried, about; the same number gives the same findings. Default: as many as Fuzz lets.
 	Rounds int
@@ -36,7 +37,8 @@ type Review struct {
 	// Findings are in order of severity, then of place. Errors were seen to happen, or reject the card; warnings are what a
 	// person would stumble over; notes may be as the author wants it.
 	Findings []Finding `json:"findings"`
-	// Budgets are what was used at most, in any round that was run, of each limit.
+	// Budgets are what was used at most, in any round that was run, of each limit; but time_us is that of initialization, or
+	// of a round that came near its limit each time it was repeated.
 	Budgets []Budget `json:"budgets"`
 	// Explored tells what was tried; nil when nothing was.
 	Explored *Explored `json:"explored"`
@@ -104,6 +106,9 @@ func (r *Runtime) Review(ctx context.Context, c *Card, o ReviewOptions) (*Review
 	}
 	v.Outcome = Ready
 	v.Budgets = first.budgets()
+	if err := p.again(ctx, v.Budgets); err != nil {
+		return nil, err
+	}
 	v.Findings = append(v.Findings, nearBudgets(v.Budgets, nil, checked)...)
 	if f := first.failure(); f != nil {
 		v.Findings = slices.DeleteFunc(v.Findings, func(f Finding) bool { return f.Code == limits.BudgetNear && f.Field == "javascript" })
@@ -120,6 +125,23 @@ func (r *Runtime) Review(ctx context.Context, c *Card, o ReviewOptions) (*Review
 	v.Budgets = append(v.Budgets, cardBudgets(c)...)
 	sortFindings(v.Findings)
 	return v, nil
+}
+
+// again runs initialization a few times more where it took long: the machine may have been busy. The least time counts.
+func (p *prober) again(ctx context.Context, budgets []Budget) error {
+	for n := 0; n < 3; n++ {
+		i := slices.IndexFunc(budgets, func(b Budget) bool { return b.Name == "time_us" && b.Near() })
+		if i < 0 {
+			return nil
+		}
+		r, err := p.start(ctx, nil)
+		if err != nil {
+			return err
+		}
+		budgets[i].Used = min(budgets[i].Used, r.usage().ElapsedUS)
+		r.close()
+	}
+	return nil
 }
 
 // nearBudgets reports what is 80 % used or more.

@@ -30,13 +30,16 @@ var (
 	hedges  = regexp.MustCompile(`(?i)(about|around|roughly|approximately|nearly|almost|some|circa|ca\.|over|under|below|above|more than|less than|fewer than|up to|at least|at most|between|from|to|\d of|and|or|–|-|~|≈|<|>|≤|≥)\s*[$€£]?$`)
 )
 
+// joiners are words behind a number that are no unit of it.
+var joiners = []string{"a", "an", "and", "are", "as", "at", "by", "each", "for", "from", "in", "is", "make", "of", "on", "or", "per", "the", "to", "with", "x", "×"}
+
 // figuresIn finds the numbers of a text: 1,050.00 and 12.5, not the parts of dates, times and names.
 func figuresIn(s string) []figure {
 	var list []figure
 	for _, at := range figures.FindAllStringIndex(s, -1) {
 		t := strings.TrimRight(s[at[0]:at[1]], ".,")
 		end := at[0] + len(t)
-		before, after := s[:at[0]], s[end:]
+		before, after := s[max(0, at[0]-40):at[0]], s[end:] // what a number is, stands close to it
 		if partial(before, after) {
 			continue
 		}
@@ -56,7 +59,9 @@ func figuresIn(s string) []figure {
 			f.decimals = len(decimals)
 		}
 		if m := unitOf.FindStringSubmatch(after); m != nil {
-			f.unit = strings.ToLower(m[1])
+			if f.unit = strings.ToLower(m[1]); slices.Contains(joiners, f.unit) {
+				f.unit = ""
+			}
 		}
 		for _, sign := range []string{"$", "€", "£"} {
 			if strings.HasSuffix(strings.TrimSuffix(before, " "), sign) {
@@ -161,8 +166,14 @@ func summarize(k *Checked, r *run, l *lint) []Finding {
 		if s.used {
 			continue
 		}
+		if len(fs) == mostFigures {
+			break
+		}
 		var other []figure
 		for _, d := range shown {
+			if len(other) == 2 {
+				break // two are as many as any number of them
+			}
 			if !d.used && s.unit != "" && d.unit == s.unit && !slices.ContainsFunc(other, func(o figure) bool { return o.number == d.number }) {
 				other = append(other, d)
 			}
@@ -188,6 +199,9 @@ func summarize(k *Checked, r *run, l *lint) []Finding {
 	}
 	return fs
 }
+
+// mostFigures bounds the findings of one summary.
+const mostFigures = 12
 
 // phrase is a number with its unit.
 func (f figure) phrase() string {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -288,5 +289,36 @@ func TestReviewStops(t *testing.T) {
 			t.Errorf("after %v: error %v", after, err)
 		}
 		cancel()
+	}
+}
+
+// TestFigures: what counts as a number of a text, and with which unit.
+func TestFigures(t *testing.T) {
+	for in, want := range map[string]string{
+		"A loan of 12,000 at 6% over 24 months costs $531.85.": "12000 6% 24months 531.85$",
+		"From 2026-01-15, 10:45, in R2D2 and v1.2.3":           "",
+		"1.5 million and 3 k, 7 kg, 20 °C":                     "1.5e+06million 3000k 7kg 20°c",
+		"12.5, then 1,2 and 1,234,56":                          "12.5",
+		"6 of 36":                                              "6 36",
+		"no number":                                            "",
+	} {
+		var list []string
+		for _, f := range figuresIn(in) {
+			list = append(list, strings.TrimSpace(strconv.FormatFloat(f.number, 'g', -1, 64)+f.unit))
+		}
+		if got := strings.Join(list, " "); got != want {
+			t.Errorf("%q gives %q, want %q", in, got, want)
+		}
+	}
+	// Linear: a display full of numbers against a summary full of others.
+	shown, stated := strings.Repeat("11 a, ", 2500), strings.Repeat("22 a, ", 330)
+	c := Card{Title: "T", Summary: stated, HTML: "<p id=\"out\">x</p>", JavaScript: "ui.text('out', '" + "11 a, '.repeat(2500))"}
+	begun := time.Now()
+	v, err := newRuntime(t, Options{}).Review(t.Context(), &c, ReviewOptions{Fuzz: -1})
+	if err != nil || len(v.Findings) == 0 || len(v.Findings) > 2*mostFigures || len(shown) < 15_000 {
+		t.Errorf("%v, %d findings", err, len(v.Findings))
+	}
+	if took := time.Since(begun); took > 20*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
