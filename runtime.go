@@ -133,6 +133,27 @@ func (r *Runtime) Render(ctx context.Context, c *Card, o RenderOptions) (*Snapsh
 	return s, err
 }
 
+// Remembered is what [Runtime.Render] would answer from memory, or nil where it would have to run the card. It takes some
+// microseconds and no worker: a service need not make anybody wait in line for it.
+func (r *Runtime) Remembered(c *Card, o RenderOptions) *Snapshot {
+	if r.renders == nil {
+		return nil
+	}
+	k, ok := keyOf(c, o)
+	if !ok {
+		return nil
+	}
+	release, err := r.engine.Hold()
+	if err != nil {
+		return nil
+	}
+	defer release()
+	if s, ok := r.renders.peek(k); ok {
+		return s.again()
+	}
+	return nil
+}
+
 // render runs a card once. The activation, nil for a card that was rejected, is over.
 func (r *Runtime) render(ctx context.Context, c *Card, o RenderOptions, begun func()) (*Snapshot, *activation, error) {
 	a, s, err := r.initialize(ctx, c, nil, o, hooks{begun: begun})

@@ -118,6 +118,18 @@ func newStore[V any](max int) *store[V] {
 	}
 }
 
+// peek gives what is remembered under k, if there is anything.
+func (s *store[V]) peek(k key) (v V, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.find(k)
+	if e == nil || e.fresh {
+		return v, false
+	}
+	s.stats.Hits++
+	return e.value, true
+}
+
 // do gives what is remembered under k, and true; or it runs, remembers, and gives what came of that. run calls begun, at
 // most once, when it has its worker. Who comes while the same is run waits for it, once, so that runs of which nothing can be
 // remembered do not stand in a line. The error is run's, or that of ctx.

@@ -195,21 +195,33 @@ func TestTimeoutsAreNotRemembered(t *testing.T) {
 	}
 }
 
-// TestOneRunServesAll has many ask for a card while it is run first.
+// TestOneRunServesAll has many ask for what is being run.
 func TestOneRunServesAll(t *testing.T) {
-	r := newRuntime(t, Options{RenderCache: 1 << 20, Workers: 2, budget: patience})
-	card := probe("for (let i = 0; i < 300000; i++); ui.text('out', 'done')")
+	s := newStore[int](1 << 20)
+	k := key{seed: 1, seeded: true}
+	running, finish := make(chan struct{}), make(chan struct{})
 	var wait sync.WaitGroup
-	for range 16 {
+	wait.Go(func() {
+		_, _, _ = s.do(t.Context(), k, func(begun func()) (result[int], error) {
+			begun()
+			close(running)
+			<-finish
+			return result[int]{value: 7, size: 500, lasting: true}, nil
+		})
+	})
+	<-running
+	for range 15 {
 		wait.Go(func() {
-			if s, err := r.Render(t.Context(), &card, RenderOptions{}); err != nil || !strings.Contains(s.Display.HTML, "done") {
-				t.Errorf("%+v, %v", s, err)
+			if v, hit, err := s.do(t.Context(), k, nil); v != 7 || !hit || err != nil { // nil would panic if it were run
+				t.Errorf("%d, %v, %v", v, hit, err)
 			}
 		})
 	}
+	time.Sleep(2 * flightPatience) // some of them wait by now, longer than for one that has no worker
+	close(finish)
 	wait.Wait()
-	if s, _ := r.CacheStats(); s.Misses != 1 || s.Hits != 15 || s.Entries != 1 || s.Bytes < 500 {
-		t.Errorf("%+v", s)
+	if got, want := s.state(), (CacheStats{Misses: 1, Hits: 15, Entries: 1, Bytes: 500 + entrySize}); got != want {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -354,6 +366,47 @@ func TestAnswersAreNotShared(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, get()); diff != "" {
 		t.Errorf("one caller's change reached the next (-before +after):\n%s", diff)
+	}
+}
+
+// TestRemembered asks for renders without running anything.
+func TestRemembered(t *testing.T) {
+	r := newRuntime(t, Options{RenderCache: 1 << 20, budget: patience})
+	card := probe(`ui.text('out', String(Math.random()))`)
+	one, two := RenderOptions{Seed: seed(1)}, RenderOptions{Seed: seed(2)}
+	if s := r.Remembered(&card, one); s != nil {
+		t.Errorf("remembered before it was run: %+v", s)
+	}
+	want, err := r.Render(t.Context(), &card, one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := r.Remembered(&card, one)
+	if got == nil || !got.Rounds[0].Usage.Cached {
+		t.Fatalf("got %+v", got)
+	}
+	want.Rounds[0].Usage.Cached = true
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-run +remembered):\n%s", diff)
+	}
+	if _, err := r.Render(t.Context(), &card, RenderOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	other := Decode([]byte(`{"title":"T"}`))
+	for _, s := range []*Snapshot{r.Remembered(&card, two), r.Remembered(&card, RenderOptions{}), r.Remembered(&other, one)} {
+		if s != nil {
+			t.Errorf("remembered what was not run, or cannot last: %+v", s)
+		}
+	}
+	if stats, _ := r.CacheStats(); stats.Hits != 1 || stats.Misses != 2 {
+		t.Errorf("%+v", stats)
+	}
+	if s := newRuntime(t, Options{budget: patience}).Remembered(&card, one); s != nil {
+		t.Errorf("without a cache: %+v", s)
+	}
+	_ = r.Close()
+	if s := r.Remembered(&card, one); s != nil {
+		t.Errorf("after Close: %+v", s)
 	}
 }
 
