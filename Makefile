@@ -18,7 +18,7 @@ RACE      = . ./sandbox ./uiapi ./conformance
 SYSTEMS   = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 PROBE     = ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches
 FUZZ      = ./limits:FuzzLength ./sandbox:FuzzAdapt ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches \
-            ./uiapi:FuzzParseOutput ./uiapi:FuzzPlace ./uiapi/script:FuzzRead .:FuzzDecode .:FuzzCheck .:FuzzDisplayText ./cmd/cardrun:FuzzJSONSafe ./conformance:FuzzCards
+            ./uiapi:FuzzParseOutput ./uiapi:FuzzPlace ./uiapi/script:FuzzRead .:FuzzDecode .:FuzzCheck .:FuzzReview .:FuzzDisplayText ./cmd/cardrun:FuzzJSONSafe ./conformance:FuzzCards
 
 .PHONY: test isolate quick browser chromium security format lint race systems bench probe soak fuzz
 
