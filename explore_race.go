@@ -136,7 +136,7 @@ func (x *exploration) race(ctx context.Context, start *state, a, b move, at cut,
 
 // raced is the finding. What cardrun play does is one event after another; the message says what came in between.
 func (x *exploration) raced(a, b move, at cut, dropped bool, during []Event, shown, instead string) *Finding {
-	e := evidence([]move{a, b})
+	e := x.p.evidence([]move{a, b})
 	e.Shown, e.Instead = shown, instead
 	var what []string
 	for _, d := range during {

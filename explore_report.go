@@ -82,7 +82,7 @@ func signRank(key string) int {
 // finding is what a sign says to the author.
 func (p *prober) finding(s sighting) Finding {
 	w := s.what
-	e := evidence(s.path)
+	e := p.evidence(s.path)
 	e.Shown, e.Instead = w.shown, w.instead
 	f := Finding{Diagnostic: Diagnostic{Severity: limits.SeverityWarning, Code: w.code, Field: "javascript"}, Evidence: e}
 	at := func(id string) {

@@ -20,14 +20,15 @@ type Finding struct {
 
 // Evidence shows a finding.
 type Evidence struct {
-	// Play are arguments for cardrun play, behind the card, that lead there: --set, ID=VALUE and so on.
+	// Play are arguments for cardrun play, behind the card, that lead there: --set, ID=VALUE and so on, with --seed and --now
+	// where the script may ask for random numbers or the time.
 	Play []string `json:"play"`
 	// Shown is the part of the display that is meant; Instead is what it should be compared with.
 	Shown   string `json:"shown,omitzero"`
 	Instead string `json:"instead,omitzero"`
 }
 
-// Command is the line for a shell that shows the finding, with the seed and time that a review uses where it is told none.
+// Command is the line for a shell that shows the finding.
 func (e *Evidence) Command(card string) string {
 	var b strings.Builder
 	b.WriteString("cardrun play " + quoted(card))

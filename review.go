@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"example.com/cardrun/limits"
@@ -190,7 +192,7 @@ func (p *prober) failed(f *Failure, code limits.Code, path []move) Finding {
 	}, Fix: failureFixes[f.Code]}
 	if path != nil {
 		out.Message = fmt.Sprintf("what a user can do ends the card: %s: %s", f.Code, f.Message)
-		out.Evidence = evidence(path)
+		out.Evidence = p.evidence(path)
 	}
 	return out
 }
@@ -213,6 +215,18 @@ func evidence(path []move) *Evidence {
 	e := &Evidence{Play: []string{}}
 	for _, m := range path {
 		e.Play = append(e.Play, m.args()...)
+	}
+	return e
+}
+
+// evidence is a path with the seed and the time of the review, where the script may ask for them.
+func (p *prober) evidence(path []move) *Evidence {
+	e := evidence(path)
+	if strings.Contains(p.card.Card.JavaScript, "random") && p.options.Seed != nil {
+		e.Play = append(e.Play, "--seed", strconv.FormatUint(*p.options.Seed, 10))
+	}
+	if strings.Contains(p.card.Card.JavaScript, "Date") && !p.options.Now.IsZero() {
+		e.Play = append(e.Play, "--now", p.options.Now.UTC().Format(time.RFC3339))
 	}
 	return e
 }
