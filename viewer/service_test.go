@@ -30,6 +30,7 @@ type service struct {
 	mu       sync.Mutex
 	pages    map[string]served
 	sessions map[string]*cardrun.Session
+	opened   int
 	newest   string                                            // session
 	requests []string                                          // method and path, as they came
 	before   func(w http.ResponseWriter, r *http.Request) bool // true: the request was answered
@@ -157,7 +158,8 @@ func (s *service) open(html, css, script string) (string, *cardrun.Session) {
 func (s *service) keep(x *cardrun.Session) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id := fmt.Sprintf("session-%d", len(s.sessions)+1)
+	s.opened++
+	id := fmt.Sprintf("session-%d", s.opened)
 	s.sessions[id], s.newest = x, id
 	return id
 }

@@ -198,6 +198,7 @@ async function start(events = []) {
     },
     onstate(is) {
       if (is === 'denied') $('access').hidden = false;
+      if (is === 'gone' && me === asked) outcome('The session is over.', true);
     },
   });
   const mine = view;
