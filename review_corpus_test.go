@@ -23,7 +23,7 @@ func TestReviewIsQuiet(t *testing.T) {
 	for _, f := range files {
 		cards[f] = Decode(read(t, f))
 	}
-	rounds := 3_000
+	rounds := 1_500
 	if testing.Short() {
 		rounds = 200
 	}
