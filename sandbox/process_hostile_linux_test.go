@@ -314,12 +314,18 @@ func TestProcessKilled(t *testing.T) {
 		}
 		expectWhole(t, e)
 
-		e.pool.mu.Lock() // one that is free, which whoever is next must not notice
+		e.pool.mu.Lock() // those that are free; whoever asks one at that very moment may have it end under his round
 		free := slices.Clone(e.pool.free)
 		e.pool.mu.Unlock()
 		for _, p := range free {
 			kills++
 			_ = p.cmd.Process.Kill()
+		}
+		if _, _, err := run(t, e, Activation{}, "out = 1"); err != nil && limits.CodeOf(err) != limits.Engine {
+			t.Errorf("while processes were killed: %v", err)
+		}
+		for _, p := range free {
+			<-p.ended
 		}
 		expect(t, e, "out = 'next'", "next")
 		other.Close()
