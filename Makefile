@@ -1,6 +1,6 @@
 # make test    everything: format, vet, staticcheck, tests, race detector, builds for other systems
 # make quick   the tests alone
-# make browser the tests against Chromium, which is installed first where that is possible
+# make browser the tests against Chromium, which is installed first where that is possible, as is axe-core from npm
 # make security  the proofs of SECURITY.md: promise, attacks tried, result
 # make soak    the service at work with hostile cards, and under ten times what it can do, for SOAK (default 30s) and OVERLOAD each
 # make isolate the tests of the packages that run cards once more, with the cards in worker processes (Linux)
@@ -20,7 +20,7 @@ PROBE     = ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches
 FUZZ      = ./limits:FuzzLength ./sandbox:FuzzAdapt ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches \
             ./uiapi:FuzzParseOutput ./uiapi:FuzzPlace ./uiapi/script:FuzzRead .:FuzzDecode .:FuzzCheck .:FuzzReview .:FuzzDisplayText ./cmd/cardrun:FuzzJSONSafe ./conformance:FuzzCards
 
-.PHONY: test isolate quick browser chromium security format lint race systems bench probe soak fuzz
+.PHONY: test isolate quick browser chromium axe security format lint race systems bench probe soak fuzz
 
 test: format lint quick browser race systems probe
 
@@ -37,14 +37,30 @@ chromium:
 		(apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends chromium) >/dev/null || true; \
 	fi
 
-browser: chromium
+browser: chromium axe
 	@if ! ($(HAS_CHROMIUM)); then \
 		echo "THE BROWSER HALF OF THE TESTS DID NOT RUN: there is no Chromium here; install it, or name it in CARDRUN_CHROMIUM" >&2; \
 	else \
-		$(GO) vet -tags browser ./conformance && \
-		$(GO) tool staticcheck -tags browser ./conformance && \
-		$(GO) test -tags browser ./conformance -run '^TestBrowser$$' -count 1 -v; \
+		$(GO) vet -tags browser ./conformance/... ./viewer && \
+		$(GO) tool staticcheck -tags browser ./conformance/... ./viewer && \
+		$(GO) test -tags browser ./conformance -run '^TestBrowser$$' -count 1 -v && \
+		$(GO) test -tags browser ./viewer -count 1 -v; \
 	fi
+
+# axe-core, pinned; the tests know its hash. Without npm the tests that want it are skipped, and say so.
+AXE = .tools/node_modules/axe-core/axe.min.js
+
+axe: $(AXE)
+
+$(AXE):
+	@if ! command -v npm >/dev/null 2>&1 && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "install npm"; \
+		(apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends npm) >/dev/null || true; \
+	fi; \
+	if command -v npm >/dev/null 2>&1; then \
+		npm install --silent --no-save --no-audit --no-fund --ignore-scripts --prefix .tools axe-core@4.14.1 || true; \
+	fi; \
+	[ -f $@ ] || echo "THE TESTS WITH AXE WILL NOT RUN: there is no axe-core here, and npm could not install it" >&2
 
 # The table is in SECURITY.md; ONLY=WORD runs the rows with that word.
 security: chromium
