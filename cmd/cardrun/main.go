@@ -50,6 +50,7 @@ type cli struct {
 
 	Sweep sweepCmd `cmd:"" help:"Move one control over its values and print the numbers that the card shows."`
 	Test  testCmd  `cmd:"" help:"Run scripts of events with the display expected after each."`
+	Serve serveCmd `cmd:"" help:"Serve cards over HTTP."`
 
 	Conform conformCmd `cmd:"" help:"Run case files: cards, what a user does, and what must come of it."`
 	Load    loadCmd    `cmd:"" help:"Play case files against a service at a rate: latencies, errors, mismatches."`
@@ -85,6 +86,9 @@ func (e *env) start(file string) (cardrun.Card, *cardrun.Runtime, error) {
 
 // errNo ends a command with exit status 1. What it printed says why.
 var errNo = errors.New("no")
+
+// errServed ends a command that goes on until it is interrupted, with exit status 0.
+var errServed = errors.New("served")
 
 // errSilent ends a command with exit status 2 when all has been said on standard error.
 var errSilent = errors.New("reported")
@@ -122,7 +126,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	e := &env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr,
 		options: cardrun.Options{Workers: 1, CacheDir: c.CacheDir, NoCache: c.NoCache, Isolation: cardrun.Isolation(c.Isolate)}}
 	switch err := call.Run(e); {
-	case err == nil:
+	case err == nil, errors.Is(err, errServed):
 		return exitYes
 	case errors.Is(err, errNo):
 		return exitNo
