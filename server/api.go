@@ -76,7 +76,7 @@ func (s *Server) register() error {
 	add(s, d, call{"render", http.MethodPost, "/v1/render", route{body: maxCard, work: true}, "Run a card once",
 		"Give seed and now for output that repeats."}, s.render,
 		with(200, "Snapshot", "The card was run; outcome is ready or failed."), with(422, "Snapshot", "The card was rejected, or "+codeParameter+"."))
-	add(s, d, call{"check", http.MethodPost, "/v1/check", route{body: maxCard, work: true}, "Find what is wrong with a card, without running it", ""}, s.check,
+	add(s, d, call{"check", http.MethodPost, "/v1/check", route{body: maxCard, work: true}, "Find what is wrong with a card", "Without running it; or, with run=1, by running it and trying inputs."}, s.check,
 		with(200, "Findings", "What was found; an error among it means that the card would be rejected."))
 	add(s, d, call{"openSession", http.MethodPost, "/v1/sessions", route{body: maxCard, work: true}, "Open a session", "Give seed and now for output that repeats."}, s.openSession,
 		with(201, "Opened", "The session lives; its id is a secret, and all that opens it."), with(422, "Problem", "The card was rejected, or "+codeParameter+"."), with(429, "Problem", "Too many sessions, or requests."))

@@ -18,16 +18,24 @@ type cardInput struct {
 	RawBody []byte `contentType:"application/json"`
 }
 
-// options reads the parameters: each at most once, and none empty.
-func (in *cardInput) options(ctx context.Context) (o cardrun.RenderOptions, err error) {
+// checkQuery refuses parameters that stand there twice or are empty.
+func checkQuery(ctx context.Context) error {
 	query, err := url.ParseQuery(requestOf(ctx).query)
 	if err != nil {
-		return o, badParameter("the query cannot be read: %v", err)
+		return badParameter("the query cannot be read: %v", err)
 	}
 	for name, values := range query {
 		if len(values) > 1 || values[0] == "" {
-			return o, badParameter("%.20s stands there %d times, or has no value; give it once", name, len(values))
+			return badParameter("%.20s stands there %d times, or has no value; give it once", name, len(values))
 		}
+	}
+	return nil
+}
+
+// options reads the parameters.
+func (in *cardInput) options(ctx context.Context) (o cardrun.RenderOptions, err error) {
+	if err := checkQuery(ctx); err != nil {
+		return o, err
 	}
 	if in.Seed != "" {
 		seed, err := strconv.ParseUint(in.Seed, 10, 64)
@@ -71,40 +79,75 @@ func (s *Server) render(ctx context.Context, in *cardInput) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
+	card := cardrun.Decode(in.RawBody)
+	if snapshot := s.rt.Load().Remembered(&card, o); snapshot != nil {
+		return s.rendered(snapshot) // nobody waits in line for an answer that is there
+	}
 	return work(ctx, s, func(ctx context.Context, rt *cardrun.Runtime) (*reply, error) {
-		card := cardrun.Decode(in.RawBody)
 		snapshot, err := rt.Render(ctx, &card, o)
 		if err != nil {
 			return nil, err
 		}
-		s.metrics.round(snapshot.Rounds, 0, snapshot.Failure)
-		status := http.StatusOK
-		if snapshot.Outcome == cardrun.Rejected {
-			status = http.StatusUnprocessableEntity
-		}
-		return replyWith(status, snapshot)
+		return s.rendered(snapshot)
 	})
 }
 
-// findings is the answer of check.
-type findings struct {
-	Diagnostics []cardrun.Diagnostic `json:"diagnostics"`
+func (s *Server) rendered(snapshot *cardrun.Snapshot) (*reply, error) {
+	s.metrics.round(snapshot.Rounds, 0, snapshot.Failure)
+	status := http.StatusOK
+	if snapshot.Outcome == cardrun.Rejected {
+		status = http.StatusUnprocessableEntity
+	}
+	return replyWith(status, snapshot)
 }
 
-// onlyCard is a card alone.
-type onlyCard struct {
+// findings is the answer of check; what follows the diagnostics is there with run=1.
+type findings struct {
+	Diagnostics []cardrun.Finding `json:"diagnostics"`
+
+	Outcome  cardrun.Outcome   `json:"outcome,omitzero"`
+	Budgets  []cardrun.Budget  `json:"budgets,omitzero"`
+	Explored *cardrun.Explored `json:"explored,omitzero"`
+}
+
+// checkInput is a card to look at.
+type checkInput struct {
+	Run     string `query:"run" enum:"0,1" doc:"1 runs the card too, and tries inputs on it for a while."`
 	RawBody []byte `contentType:"application/json"`
 }
 
-func (s *Server) check(ctx context.Context, in *onlyCard) (*reply, error) {
-	return work(ctx, s, func(ctx context.Context, rt *cardrun.Runtime) (*reply, error) {
-		card := cardrun.Decode(in.RawBody)
-		found, err := rt.Check(ctx, &card)
-		if err != nil {
-			return nil, err
-		}
-		return replyWith(http.StatusOK, findings{found})
-	})
+// reviewTime is how long inputs are tried for run=1; races and the shortening of findings come behind.
+const reviewTime = time.Second
+
+func (s *Server) check(ctx context.Context, in *checkInput) (*reply, error) {
+	if err := checkQuery(ctx); err != nil {
+		return nil, err
+	}
+	card := cardrun.Decode(in.RawBody)
+	if in.Run != "1" {
+		return work(ctx, s, func(ctx context.Context, rt *cardrun.Runtime) (*reply, error) {
+			found, err := rt.Lint(ctx, &card)
+			if err != nil {
+				return nil, err
+			}
+			return replyWith(http.StatusOK, findings{Diagnostics: found})
+		})
+	}
+	select {
+	case s.reviews <- struct{}{}:
+		defer func() { <-s.reviews }()
+	default:
+		s.metrics.shed.WithLabelValues("reviews").Inc()
+		p := overloaded(2 * reviewTime)
+		p.Detail = fmt.Sprintf("%d cards are being reviewed, which is as many as may be at once; try again after the time in Retry-After", cap(s.reviews))
+		return nil, p
+	}
+	// Each of its rounds waits for a turn of this client's own, so that others go on meanwhile.
+	v, err := s.rt.Load().Review(ctx, &card, cardrun.ReviewOptions{Fuzz: reviewTime})
+	if err != nil {
+		return nil, fmt.Errorf("review card: %w", err)
+	}
+	return replyWith(http.StatusOK, findings{Diagnostics: v.Findings, Outcome: v.Outcome, Budgets: v.Budgets, Explored: v.Explored})
 }
 
 // status is the answer of healthz and readyz.

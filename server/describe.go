@@ -73,7 +73,7 @@ func (d *description) refine(m map[string]*huma.Schema) {
 	words("Failure", "phase", "init", "event")
 	words("Event", "type", "input", "change", "click")
 	words("Patch", "op", "text", "html", "value")
-	words("Diagnostic", "severity", "error", "warning")
+	words("Diagnostic", "severity", "error", "warning", "note")
 	codes("Failure", limits.Exception, limits.Rejection, limits.Timeout, limits.Memory, limits.TooManyMicrotasks,
 		limits.TooManyPatches, limits.UIOperation, limits.InvalidPatch, limits.InputLimit, limits.Engine)
 	var problems []any

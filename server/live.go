@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 
 	"example.com/cardrun"
 )
@@ -42,7 +41,7 @@ func (s *Server) openSession(ctx context.Context, in *cardInput) (*reply, error)
 		defer s.sessions.put(e)
 		out, err := replyWith(http.StatusCreated, opened{id, snapshot})
 		if err == nil {
-			out.LastEventID = position(1, len(snapshot.Rounds)-1)
+			out.LastEventID = cardrun.Place{Activation: 1, Round: len(snapshot.Rounds) - 1}.String()
 		}
 		return out, err
 	})
@@ -55,32 +54,12 @@ type sessionInput struct {
 
 // shown answers with what a session shows, and from where to follow it.
 func shown(live *cardrun.Session) (*reply, error) {
-	for {
-		before := here(live)
-		snapshot := live.Snapshot()
-		if here(live) != before {
-			continue // a round came in between
-		}
-		out, err := replyWith(http.StatusOK, snapshot)
-		if err == nil {
-			out.LastEventID = before
-		}
-		return out, err
+	snapshot, last := live.Look()
+	out, err := replyWith(http.StatusOK, snapshot)
+	if err == nil {
+		out.LastEventID = last.String()
 	}
-}
-
-// here is the id of a session's last round.
-func here(live *cardrun.Session) string {
-	const beyond = 1 << 62
-	p := live.Follow(1, beyond)
-	if p.Activation > 1 {
-		p = live.Follow(p.Activation, beyond)
-	}
-	return position(p.Activation, p.First-1)
-}
-
-func position(activation, round int) string {
-	return strconv.Itoa(activation) + "." + strconv.Itoa(round)
+	return out, err
 }
 
 func (s *Server) readSession(ctx context.Context, in *sessionInput) (*reply, error) {
@@ -120,7 +99,11 @@ func (s *Server) sendEvents(ctx context.Context, in *eventsInput) (*reply, error
 	p := e.live.Follow(0, 0)
 	first := p.First + len(p.Rounds) - len(report.Rounds)
 	s.metrics.round(report.Rounds, first, p.Failure)
-	return replyWith(http.StatusOK, &report)
+	out, err := replyWith(http.StatusOK, &report)
+	if err == nil {
+		out.LastEventID = report.Last.String()
+	}
+	return out, err
 }
 
 // ended says why an activation takes no events.

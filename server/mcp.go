@@ -174,6 +174,19 @@ func (m *MCP) Handler() http.Handler {
 	}))
 }
 
+// MCPMount serves the tools at /mcp, under the rules of a [Server]. Its log is the server's.
+func MCPMount(o MCPOptions) Mount {
+	return Mount{
+		Pattern: "/mcp", MaxBody: maxMCPMessage, Work: true,
+		Handler: func(s *Server, rt *cardrun.Runtime) http.Handler {
+			o.Log, o.Origins = s.o.Log, s.o.Origins
+			m := NewMCP(rt, o)
+			s.closers = append(s.closers, m.Close)
+			return m.Handler()
+		},
+	}
+}
+
 // carrierKey is where a context has that of the HTTP request that brought a call.
 type carrierKey struct{}
 
@@ -199,7 +212,7 @@ func (m *MCP) handler(t mcpTool) mcp.ToolHandler {
 		}
 		if carrier, ok := ctx.Value(carrierKey{}).(context.Context); ok {
 			var cancel context.CancelFunc
-			ctx, cancel = context.WithCancel(ctx)
+			ctx, cancel = context.WithCancel(context.WithValue(ctx, requestKey{}, requestOf(carrier)))
 			defer cancel()
 			defer context.AfterFunc(carrier, cancel)()
 		}

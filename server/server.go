@@ -167,6 +167,9 @@ type Server struct {
 	draining atomic.Bool
 	ending   chan struct{} // closed when streams are to end
 	end      sync.Once
+	starting sync.Mutex         // guards closers, and a start against the end
+	closers  []func()           // of mounts
+	reviews  chan struct{}      // one place for each card that is reviewed
 	stop     context.CancelFunc // of what goes on beside requests
 	life     context.Context
 	beside   sync.WaitGroup
@@ -185,6 +188,7 @@ func New(o Options) (*Server, error) {
 			ceiling: o.SessionMemory, most: o.MaxSessions, perClient: o.ClientSessions, idle: o.SessionIdle,
 		}),
 		mux: http.NewServeMux(), routes: make(map[string]route), ending: make(chan struct{}),
+		reviews: make(chan struct{}, max(1, o.Engine.Workers/2)),
 	}
 	s.life, s.stop = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
@@ -210,9 +214,17 @@ func New(o Options) (*Server, error) {
 // Start starts the engine, which proves itself, and turns the service ready. It takes about a second of one core, or some
 // tens of milliseconds with a warm cache.
 func (s *Server) Start(ctx context.Context) error {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)()
 	options := s.o.Engine
 	options.Admit = s.turns.admit
 	rt, err := cardrun.New(ctx, options)
+	if err == nil && s.life.Err() != nil {
+		err = errors.Join(errors.New("the server is closed"), rt.Close())
+	}
 	if err != nil {
 		return fmt.Errorf("start engine: %w", err)
 	}
@@ -277,6 +289,11 @@ func (s *Server) Close() error {
 	s.stop()
 	s.beside.Wait()
 	s.sessions.close()
+	s.starting.Lock() // a start under way ends with life
+	defer s.starting.Unlock()
+	for _, close := range s.closers {
+		close()
+	}
 	if rt := s.rt.Load(); rt != nil {
 		err = errors.Join(err, rt.Close())
 	}

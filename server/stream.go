@@ -10,6 +10,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"example.com/cardrun"
 )
 
 const (
@@ -21,7 +23,7 @@ const (
 
 // streamInput says from where to follow a session.
 type streamInput struct {
-	Session string `path:"session" maxLength:"64" doc:"The id that opening it gave."`
+	Session     string `path:"session" maxLength:"64" doc:"The id that opening it gave."`
 	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that was received; without it, from the first round."`
 }
 
@@ -85,7 +87,7 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, e *entry, ac
 		activation = p.Activation
 		for n := range p.Rounds {
 			from = p.First + n + 1
-			b, err := frame("round", position(activation, p.First+n), &p.Rounds[n])
+			b, err := frame("round", cardrun.Place{Activation: activation, Round: p.First + n}.String(), &p.Rounds[n])
 			if err != nil || !send(b) {
 				return
 			}

@@ -10,13 +10,13 @@ import (
 )
 
 func TestPlayground(t *testing.T) {
-	pages, patterns, err := server.Playground()
+	mounts, err := server.PlaygroundMounts()
 	if err != nil {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	for _, p := range patterns {
-		mux.Handle(p, pages)
+	for _, m := range mounts {
+		mux.Handle(m.Pattern, m.Handler(nil, nil))
 	}
 	for _, c := range []struct {
 		method, path string

@@ -50,9 +50,9 @@ type cli struct {
 
 	Sweep sweepCmd `cmd:"" help:"Move one control over its values and print the numbers that the card shows."`
 	Test  testCmd  `cmd:"" help:"Run scripts of events with the display expected after each."`
-	Serve serveCmd `cmd:"" help:"Serve cards over HTTP."`
 
 	Conform conformCmd `cmd:"" help:"Run case files: cards, what a user does, and what must come of it."`
+	Serve   serveCmd   `cmd:"" help:"Serve cards over HTTP, with a playground at /."`
 	Load    loadCmd    `cmd:"" help:"Play case files against a service at a rate: latencies, errors, mismatches."`
 	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Serve the tools of the Model Context Protocol on standard input and output."`
 }

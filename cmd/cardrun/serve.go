@@ -11,10 +11,14 @@ import (
 	"net/url"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"example.com/cardrun/server"
 )
+
+// gcPercent is GOGC unless the environment says it: a quarter more renders a second than with Go's 100.
+const gcPercent = 400
 
 type serveCmd struct {
 	Addr        string `default:"127.0.0.1:8787" placeholder:"ADDR" help:"Listen on ADDR (default: ${default})."`
@@ -76,6 +80,15 @@ func (c *serveCmd) Run(e *env) error {
 			defer cancel()
 			_ = end(ctx) // spans are not worth an exit status
 		}()
+	}
+	playground, err := server.PlaygroundMounts()
+	if err != nil {
+		return err
+	}
+	options.Mounts = append(playground, server.MCPMount(server.MCPOptions{Version: version()}))
+	if os.Getenv("GOGC") == "" {
+		// The heap of a service is small beside what sessions and guests hold outside of it: fewer collections cost little memory.
+		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	}
 	l, err := net.Listen("tcp", c.Addr)
 	if err != nil {
