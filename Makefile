@@ -43,10 +43,11 @@ browser: chromium axe
 	@if ! ($(HAS_CHROMIUM)); then \
 		echo "THE BROWSER HALF OF THE TESTS DID NOT RUN: there is no Chromium here; install it, or name it in CARDRUN_CHROMIUM" >&2; \
 	else \
-		$(GO) vet -tags browser ./conformance/... ./viewer && \
-		$(GO) tool staticcheck -tags browser ./conformance/... ./viewer && \
+		$(GO) vet -tags browser ./conformance/... ./viewer ./server && \
+		$(GO) tool staticcheck -tags browser ./conformance/... ./viewer ./server && \
 		$(GO) test -tags browser ./conformance -run '^TestBrowser$$' -count 1 -v && \
-		$(GO) test -tags browser ./viewer -count 1 -v; \
+		$(GO) test -tags browser ./viewer -count 1 -v && \
+		$(GO) test -tags browser ./server -run 'MCPPage$$' -count 1 -v; \
 	fi
 
 # axe-core, pinned; the tests know its hash. Without npm the tests that want it are skipped, and say so.

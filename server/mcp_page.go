@@ -68,7 +68,9 @@ func pageResult(uri, text string) *mcp.ReadResourceResult {
 // page is the page as one text that loads nothing. Its own policy, beside that of its host, lets run the one script that is
 // in it, by its digest, and nothing that a card could bring.
 func page(version string, baked []byte) string {
-	script := strings.Join([]string{viewer.FrameModule(), hostScript, strings.ReplaceAll(appScript, "{{version}}", scriptSafe(version))}, "\n")
+	// In a block of their own, so that a name of theirs may be one of the module's too.
+	own := strings.Join([]string{"{", hostScript, strings.ReplaceAll(appScript, "{{version}}", scriptSafe(version)), "}"}, "\n")
+	script := viewer.FrameModule() + "\n" + own
 	sum := sha256.Sum256([]byte(script))
 	policy := "default-src 'none'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 		"'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types cardrun"

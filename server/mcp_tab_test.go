@@ -93,6 +93,10 @@ func openHost(t *testing.T, o server.MCPOptions) *hostTab {
 		return err
 	}))
 	b.do(chromedp.Navigate(b.origin + "/"))
+	b.await(t, "window.views")
+	b.mu.Lock()
+	b.incidents = nil // what the browser itself brings about as a tab begins
+	b.mu.Unlock()
 	return b
 }
 

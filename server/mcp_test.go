@@ -228,10 +228,6 @@ func cardFile(t testing.TB, path string) map[string]any {
 	return card
 }
 
-func card(html, script string) map[string]any {
-	return map[string]any{"title": "A card", "summary": "It shows something.", "html": html, "css": "", "javascript": script}
-}
-
 func with(card map[string]any, field string, value any) map[string]any {
 	c := map[string]any{}
 	for k, v := range card {

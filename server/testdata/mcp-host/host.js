@@ -68,9 +68,9 @@ addEventListener('message', async e => {
 
 // What follows looks into a view of the host's own origin.
 const inside = n => views[n].frame.contentDocument;
-const card = n => views[n].frame.contentWindow.shade ?? inside(n)?.querySelector('#card iframe')?.contentDocument;
+const card = n => !inside(n) ? null : views[n].frame.contentWindow.shade ?? inside(n).querySelector('#card iframe')?.contentDocument;
 const el = (n, id) => card(n)?.getElementById(id);
-const note = n => inside(n)?.getElementById('note').hidden ? '' : inside(n)?.querySelector('#note span').textContent;
+const note = n => inside(n)?.getElementById('note')?.hidden === false ? inside(n).querySelector('#note span').textContent : '';
 
 // at gives where in the page the middle of a card's element is.
 function at(n, id) {
