@@ -50,7 +50,7 @@ func expectProtocol(t *testing.T, b *hostTab, n int) map[string]int {
 				if err := json.Unmarshal(m.Message.Result, &result); err != nil {
 					t.Fatal(err)
 				}
-				delete(result, "hostContext") // where the test's host lies
+				result["hostContext"] = map[string]any{} // where the test's host lies
 				expectValid(t, appsType(t, "McpUiInitializeResult"), result, what)
 			}
 		case what == "view ":
