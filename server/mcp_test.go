@@ -147,7 +147,7 @@ func words(res *mcp.CallToolResult) string {
 func expectValid(t testing.TB, schema, value any, what string) {
 	t.Helper()
 	if err := valid(schema, value); err != nil {
-		t.Errorf("%s: %v\nin %.600s", what, err, jsonOf(value))
+		t.Errorf("%s: %.600v\nin %.600s", what, err, jsonOf(value))
 	}
 }
 
