@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -61,6 +62,8 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	cacheDir = filepath.Join(dir, "cache")
+	// As the command does: guests keep their threads from the rest of a service.
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2)
 	code := m.Run()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
@@ -226,6 +229,10 @@ func cardFile(t testing.TB, path string) map[string]any {
 		t.Fatal(err)
 	}
 	return card
+}
+
+func card(html, script string) map[string]any {
+	return map[string]any{"title": "A card", "summary": "It shows something.", "html": html, "css": "", "javascript": script}
 }
 
 func with(card map[string]any, field string, value any) map[string]any {
