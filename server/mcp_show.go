@@ -132,39 +132,46 @@ func executionText(s *cardrun.Snapshot, seed uint64, room int) []byte {
 // text with the figures.
 var sacrifices = [...]struct {
 	name string
-	drop func(s *cardrun.Snapshot)
+	drop func(s *cardrun.Snapshot) bool // false when there was nothing
 }{
-	{"rounds.patches", func(s *cardrun.Snapshot) {
+	{"rounds.patches", func(s *cardrun.Snapshot) (some bool) {
 		s.Rounds = slices.Clone(s.Rounds)
 		for i := range s.Rounds {
-			s.Rounds[i].Patches = nil
+			some = empty(&s.Rounds[i].Patches) || some
 		}
+		return some
 	}},
-	{"display.css", func(s *cardrun.Snapshot) { s.Display.CSS = "" }},
-	{"display.html", func(s *cardrun.Snapshot) { s.Display.HTML = "" }},
-	{"rounds", func(s *cardrun.Snapshot) { s.Rounds = nil }},
-	{"handlers", func(s *cardrun.Snapshot) { s.Handlers = nil }},
-	{"controls", func(s *cardrun.Snapshot) { s.Controls = nil }},
-	{"diagnostics", func(s *cardrun.Snapshot) { s.Diagnostics = nil }},
-	{"display.text", func(s *cardrun.Snapshot) { s.Display.Text = "" }},
+	{"display.css", func(s *cardrun.Snapshot) bool { return blank(&s.Display.CSS) }},
+	{"display.html", func(s *cardrun.Snapshot) bool { return blank(&s.Display.HTML) }},
+	{"rounds", func(s *cardrun.Snapshot) bool { return empty(&s.Rounds) }},
+	{"handlers", func(s *cardrun.Snapshot) bool { return empty(&s.Handlers) }},
+	{"controls", func(s *cardrun.Snapshot) bool { return empty(&s.Controls) }},
+	{"diagnostics", func(s *cardrun.Snapshot) bool { return empty(&s.Diagnostics) }},
+	{"display.text", func(s *cardrun.Snapshot) bool { return blank(&s.Display.Text) }},
 }
 
-// without is a copy of a Snapshot without the first n parts that can be done without, and their names.
+func empty[S ~[]E, E any](list *S) bool {
+	some := len(*list) > 0
+	*list = nil
+	return some
+}
+
+func blank(text *string) bool {
+	some := *text != ""
+	*text = ""
+	return some
+}
+
+// without is a copy of a Snapshot of a card that was accepted, without the first n parts that can be done without, and the
+// names of those that were not empty.
 func without(s *cardrun.Snapshot, n int) (*cardrun.Snapshot, []string) {
-	c := *s
+	c, d := *s, *s.Display
+	c.Display = &d
 	omitted := []string{}
-	if c.Display != nil {
-		d := *c.Display
-		c.Display = &d
-	} else {
-		c.Display = &cardrun.Display{}
-	}
 	for _, part := range sacrifices[:n] {
-		part.drop(&c)
-		omitted = append(omitted, part.name)
-	}
-	if s.Display == nil {
-		c.Display = nil
+		if part.drop(&c) {
+			omitted = append(omitted, part.name)
+		}
 	}
 	return &c, omitted
 }

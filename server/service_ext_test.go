@@ -210,3 +210,19 @@ func within(t testing.TB, what string, is func() bool) {
 		}
 	}
 }
+
+// raw sends bytes over a connection of their own and reads until the service closes it.
+func (v *service) raw(text string) string {
+	v.t.Helper()
+	c, err := net.Dial("tcp", v.addr)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, text); err != nil {
+		v.t.Fatal(err)
+	}
+	_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+	out, _ := io.ReadAll(c) // what came is looked at
+	return string(out)
+}
