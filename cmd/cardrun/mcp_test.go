@@ -2,6 +2,7 @@ package main
 
 import (
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 
 // TestMCPCommand lets the SDK's client start the program and use its tools, as a host does.
 func TestMCPCommand(t *testing.T) {
-	command := exec.Command("cardrun", "--cache-dir", t.TempDir(), "mcp") // the test binary, which TestMain puts into PATH
+	command := exec.Command("cardrun", "--cache-dir", filepath.Join(t.TempDir(), "cache"), "mcp") // the test binary, which TestMain puts into PATH
 	var stderr strings.Builder
 	command.Stderr = &stderr
 	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: command}, nil)
