@@ -64,6 +64,7 @@ type MCP struct {
 	rt       *cardrun.Runtime
 	server   *mcp.Server
 	calls    chan struct{} // one place for each call that may run
+	reviews  chan struct{} // likewise for each card that is run for a check, which takes long
 	sessions *mcpSessions
 	shown    *mcpShown
 	active   atomic.Int64 // requests that are handled
@@ -77,7 +78,7 @@ const maxMCPMessage = 4 << 20
 func NewMCP(rt *cardrun.Runtime, o MCPOptions) *MCP {
 	o = o.withDefaults()
 	m := &MCP{
-		o: o, rt: rt, calls: make(chan struct{}, o.MaxCalls),
+		o: o, rt: rt, calls: make(chan struct{}, o.MaxCalls), reviews: make(chan struct{}, max(1, rt.Workers()/2)),
 		sessions: newMCPSessions(o.MaxSessions, o.SessionMemory, o.SessionIdle), shown: newMCPShown(mostShown),
 	}
 	capabilities := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}}

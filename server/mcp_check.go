@@ -20,21 +20,22 @@ type checkArguments struct {
 
 // checkAnswer is the structured content of generated_ui_check.
 type checkAnswer struct {
-	// OK tells that generated_ui_show would accept the card and, where it was run, that its script did not fail.
-	OK          bool                 `json:"ok"`
-	Diagnostics []cardrun.Diagnostic `json:"diagnostics"`
-	// Run is what one run gave, if one was asked for; null otherwise.
+	// OK tells that there is no error among the diagnostics: generated_ui_show would accept the card and, where it was run,
+	// nothing was seen to fail.
+	OK          bool              `json:"ok"`
+	Diagnostics []cardrun.Finding `json:"diagnostics"`
+	// Run is what running the card gave, if that was asked for and the card was not rejected; null otherwise.
 	Run *checkRun `json:"run"`
 }
 
 type checkRun struct {
-	Outcome cardrun.Outcome  `json:"outcome"`
-	Failure *cardrun.Failure `json:"failure"`
-	Text    string           `json:"text"`
-	Usage   cardrun.Usage    `json:"usage"`
+	Outcome  cardrun.Outcome   `json:"outcome"`
+	Text     string            `json:"text"` // that is shown first
+	Budgets  []cardrun.Budget  `json:"budgets"`
+	Explored *cardrun.Explored `json:"explored"`
 }
 
-// check is generated_ui_check.
+// check is generated_ui_check: what cardrun check says, and with run what cardrun check --run does.
 func (m *MCP) check(ctx context.Context, arguments []byte) (*mcp.CallToolResult, error) {
 	var a checkArguments
 	if fault := readArguments(arguments, &a); fault != "" {
@@ -45,44 +46,60 @@ func (m *MCP) check(ctx context.Context, arguments []byte) (*mcp.CallToolResult,
 	}
 	card := cardrun.Decode(a.Card)
 	var answer checkAnswer
+	var err error
 	if a.Run {
-		s, err := m.rt.Render(ctx, &card, cardrun.RenderOptions{})
-		if err != nil {
-			return nil, err
+		select {
+		case m.reviews <- struct{}{}:
+			defer func() { <-m.reviews }()
+		default:
+			return refusal(fmt.Sprintf("busy: %d cards are being run for a check; call again in %v", cap(m.reviews), 2*reviewTime)), nil
 		}
-		answer.Diagnostics = s.Diagnostics
-		if s.Outcome != cardrun.Rejected {
-			run := &checkRun{Outcome: s.Outcome, Failure: s.Failure, Text: s.Display.Text, Usage: s.Rounds[0].Usage}
-			if len(run.Text) > maxMCPText {
-				run.Text = ""
-			}
-			answer.Run = run
-		}
+		answer, err = m.review(ctx, &card)
 	} else {
-		found, err := m.rt.Check(ctx, &card)
-		if err != nil {
-			return nil, err
-		}
-		answer.Diagnostics = found
+		answer.Diagnostics, err = m.rt.Lint(ctx, &card)
 	}
-	if answer.Diagnostics == nil {
-		answer.Diagnostics = []cardrun.Diagnostic{}
+	if err != nil {
+		return nil, err
 	}
-	rejected := slices.ContainsFunc(answer.Diagnostics, func(d cardrun.Diagnostic) bool { return d.Severity == limits.SeverityError })
-	answer.OK = !rejected && (answer.Run == nil || answer.Run.Failure == nil)
-	return answer.result(rejected)
+	answer.OK = !slices.ContainsFunc(answer.Diagnostics, isRejecting)
+	return answer.result()
+}
+
+func isRejecting(f cardrun.Finding) bool { return f.Severity == limits.SeverityError }
+
+// review runs a card and tries inputs on it for a while.
+func (m *MCP) review(ctx context.Context, card *cardrun.Card) (answer checkAnswer, err error) {
+	v, err := m.rt.Review(ctx, card, cardrun.ReviewOptions{Fuzz: reviewTime})
+	if err != nil {
+		return answer, err
+	}
+	answer.Diagnostics = v.Findings
+	if v.Outcome == cardrun.Rejected {
+		return answer, nil
+	}
+	s, err := m.rt.Render(ctx, card, cardrun.RenderOptions{})
+	if err != nil {
+		return answer, err
+	}
+	answer.Run = &checkRun{Outcome: v.Outcome, Budgets: v.Budgets, Explored: v.Explored}
+	if s.Display != nil && len(s.Display.Text) <= maxMCPText {
+		answer.Run.Text = s.Display.Text
+	}
+	return answer, nil
 }
 
 // mostFindings is how many findings a result lists; a card with more has the same fault many times.
 const mostFindings = 200
 
-func (c *checkAnswer) result(rejected bool) (*mcp.CallToolResult, error) {
+func (c *checkAnswer) result() (*mcp.CallToolResult, error) {
 	text := "The card is acceptable."
 	switch {
-	case rejected:
+	case !c.OK && c.Run == nil:
 		text = "The card would be rejected."
-	case c.Run != nil && c.Run.Failure != nil:
-		text = failureText(c.Run.Failure)
+	case !c.OK:
+		text = "The card would be accepted, but it fails."
+	case len(c.Diagnostics) > 0:
+		text += " There is something to look at:"
 	}
 	if len(c.Diagnostics) > 0 {
 		text += "\n" + findingLines(c.Diagnostics, maxTold)

@@ -60,6 +60,22 @@ func TestMCPRejectionR125(t *testing.T) {
 	}
 }
 
+// TestMCPCheckRun: what running a card shows comes with what to do, and with the events that show it.
+func TestMCPCheckRun(t *testing.T) {
+	f := newMCP(t, "memory", server.MCPOptions{})
+	faulty := card(`<p><label for="n">n</label> <input id="n" type="number" value="2"></p><p id="p"></p>`,
+		"const show = () => { const n = Number(ui.input('n').value); if (n === 0) null.x; ui.text('p', 'half: ' + n / 2) }; ui.on('n', 'input', show); ui.text('nowhere', 'x'); show()")
+	res := f.call("generated_ui_check", map[string]any{"card": faulty})
+	if text := words(res); !strings.Contains(text, "nowhere") {
+		t.Errorf("an id that is not there: %s", text)
+	}
+	faulty = with(faulty, "javascript", strings.Replace(faulty["javascript"].(string), "ui.text('nowhere', 'x'); ", "", 1))
+	res = f.call("generated_ui_check", map[string]any{"card": faulty, "run": true})
+	if text := words(res); res.IsError || !strings.Contains(text, "it fails") || !strings.Contains(text, "exception") || !strings.Contains(text, "--set n=") {
+		t.Errorf("a card that fails at 0: %s", text)
+	}
+}
+
 // TestMCPFailedCard: a card whose script fails is accepted (R13, D31), and its author hears of it.
 func TestMCPFailedCard(t *testing.T) {
 	f := newMCP(t, "memory", server.MCPOptions{})

@@ -212,9 +212,11 @@ const maxTold = 16_000
 
 // rejection is the answer to a card that was refused, made for one retry (R125): all that is wrong and what to do, in one go.
 func rejection(found []cardrun.Diagnostic, tool string) *mcp.CallToolResult {
+	list := make([]cardrun.Finding, len(found))
 	rejecting := 0
-	for _, d := range found {
-		if d.Severity == limits.SeverityError {
+	for i, d := range found {
+		list[i] = cardrun.Finding{Diagnostic: d}
+		if isRejecting(list[i]) {
 			rejecting++
 		}
 	}
@@ -224,17 +226,24 @@ func rejection(found []cardrun.Diagnostic, tool string) *mcp.CallToolResult {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "The card was rejected: %d %s to correct. Correct all of them, then call %s once more with the whole card. Nothing was shown.\n", rejecting, things, tool)
-	b.WriteString(findingLines(found, maxTold))
+	b.WriteString(findingLines(list, maxTold))
 	return refusal(b.String())
 }
 
 // findingLines lists findings, one a line, errors first, in at most about limit bytes.
-func findingLines(found []cardrun.Diagnostic, limit int) string {
+func findingLines(found []cardrun.Finding, limit int) string {
 	found = slices.Clone(found)
-	slices.SortStableFunc(found, func(a, b cardrun.Diagnostic) int { return severityRank(a) - severityRank(b) })
+	slices.SortStableFunc(found, func(a, b cardrun.Finding) int { return severityRank(a) - severityRank(b) })
 	var b strings.Builder
-	for i, d := range found {
-		line := "- " + oneLine(d.String()) + "\n"
+	for i, f := range found {
+		line := "- " + f.String()
+		if f.Fix != "" {
+			line += ". To do: " + f.Fix
+		}
+		if f.Evidence != nil && len(f.Evidence.Play) > 0 {
+			line += " (seen with: " + f.Evidence.Command("card.json") + ")"
+		}
+		line = oneLine(line) + "\n"
 		if b.Len()+len(line) > limit {
 			fmt.Fprintf(&b, "- and %d more\n", len(found)-i)
 			break
@@ -244,11 +253,15 @@ func findingLines(found []cardrun.Diagnostic, limit int) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func severityRank(d cardrun.Diagnostic) int {
-	if d.Severity == limits.SeverityError {
+// severityRank puts what rejects first, then what a reader would stumble over.
+func severityRank(f cardrun.Finding) int {
+	switch f.Severity {
+	case limits.SeverityError:
 		return 0
+	case limits.SeverityWarning:
+		return 1
 	}
-	return 1
+	return 2
 }
 
 // oneLine keeps what is quoted of a card from making lines of its own.

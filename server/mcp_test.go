@@ -396,7 +396,7 @@ func (f *mcpFixture) post(t testing.TB, body string, header http.Header) (int, s
 	return res.StatusCode, string(text)
 }
 
-// TestMCPExample: the example that models are shown renders, has no findings, and shows what its summary says.
+// TestMCPExample: the example that models are shown renders, a review of it finds nothing, and shows what its summary says.
 func TestMCPExample(t *testing.T) {
 	rt := newRuntime(t)
 	data, err := os.ReadFile("mcp/example.json")
@@ -404,12 +404,16 @@ func TestMCPExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := cardrun.Decode(data)
-	s, err := rt.Render(t.Context(), &c, cardrun.RenderOptions{})
+	v, err := rt.Review(t.Context(), &c, cardrun.ReviewOptions{Rounds: 500})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Outcome != cardrun.Ready || len(s.Diagnostics) > 0 {
-		t.Errorf("%s, %v, %v", s.Outcome, s.Failure, s.Diagnostics)
+	if v.Outcome != cardrun.Ready || len(v.Findings) > 0 {
+		t.Errorf("%s, %v", v.Outcome, v.Findings)
+	}
+	s, err := rt.Render(t.Context(), &c, cardrun.RenderOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, figure := range []string{"$29,450", "$24,000", "$5,450"} {
 		if !strings.Contains(s.Display.Text, figure) || !strings.Contains(s.Card.Summary, figure) {
