@@ -449,3 +449,41 @@ func TestMCPLeavesNothing(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	time.Sleep(10 * time.Millisecond)
 }
+
+// bearer adds a token to each request.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// TestMCPMount: as part of a service the tools are under its rules, and their sessions end with it.
+func TestMCPMount(t *testing.T) {
+	const token = "0123456789abcdefghijkl"
+	s, err := server.New(server.Options{Tokens: []string{token}, Engine: cardrun.Options{CacheDir: cacheDir}, Mounts: []server.Mount{server.MCPMount(server.MCPOptions{})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(s.Handler())
+	t.Cleanup(func() { http.DefaultClient.CloseIdleConnections(); h.Close() })
+	f := &mcpFixture{t: t, url: h.URL + "/mcp", tools: map[string]*mcp.Tool{}}
+	if status, answer := f.post(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, nil); status != http.StatusUnauthorized {
+		t.Errorf("without a token: %d %s", status, answer)
+	}
+	if status, answer := f.post(t, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, http.Header{"Authorization": {"Bearer " + token}, "Origin": {"https://evil.example"}}); status != http.StatusForbidden {
+		t.Errorf("from a page of others: %d %s", status, answer)
+	}
+	f.connect(&mcp.StreamableClientTransport{Endpoint: f.url, DisableStandaloneSSE: true, HTTPClient: &http.Client{Transport: bearer(token)}})
+	expectShown(t, f.call("generated_ui_show", example(t)))
+	kept := into[played](t, f.call("generated_ui_play", map[string]any{"card": example(t), "keep": true}).StructuredContent)
+	later := into[played](t, f.call("generated_ui_play", map[string]any{"session": kept.Session, "events": []event{{"id": "years", "type": "input", "value": "20"}}}).StructuredContent)
+	if len(later.Rounds) != 1 || later.Place != "1.1" {
+		t.Errorf("an event: %s", jsonOf(later))
+	}
+}
