@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"example.com/cardrun/limits"
 	"example.com/cardrun/patches"
@@ -26,6 +27,8 @@ type activation struct {
 	failure  *Failure
 
 	readClock, readRandom bool // in a round so far
+
+	sanitized func(time.Duration) // of the runtime, or nil
 }
 
 // open prepares an activation; nothing of the card runs yet.
@@ -34,7 +37,7 @@ func (r *Runtime) open(k *Checked, o RenderOptions) (*activation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &activation{card: k, document: k.Document(), options: o, guest: g}, nil
+	return &activation{card: k, document: k.Document(), options: o, guest: g, sanitized: r.sanitized}, nil
 }
 
 // close ends the guest; what was displayed stays.
@@ -70,7 +73,11 @@ func (a *activation) finish(phase Phase, event *Event, out uiapi.Outcome, err er
 	if err != nil {
 		return a.end(phase, event, out, err)
 	}
+	start := time.Now()
 	stage, err := a.document.Stage(out.Batch)
+	if a.sanitized != nil {
+		a.sanitized(time.Since(start))
+	}
 	if err != nil {
 		return a.end(phase, event, out, err)
 	}

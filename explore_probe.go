@@ -192,7 +192,7 @@ func (r *run) save(ctx context.Context, path []move) (*state, error) {
 func (p *prober) resume(st *state) *run {
 	return p.run(&activation{
 		card: p.card, document: st.document.Clone(), options: p.options, frozen: st.frozen, handlers: st.handlers,
-		rounds: history{keep: 4}, readRandom: st.random,
+		rounds: history{keep: 4}, readRandom: st.random, sanitized: p.rt.sanitized,
 	})
 }
 

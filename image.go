@@ -53,6 +53,7 @@ func (r *Runtime) begin(ctx context.Context, c *Card, known *Checked, o RenderOp
 	}
 	if m.card != nil {
 		a = m.activation(o)
+		a.sanitized = r.sanitized
 	}
 	return a, m.snapshot.again(), nil
 }

@@ -15,7 +15,7 @@ import (
 // it adds are warnings and notes. It says nothing where it is not sure: an id that is put together as the script runs, or
 // a script that passes ui on, is left alone. The error is as for Render.
 func (r *Runtime) Lint(ctx context.Context, c *Card) ([]Finding, error) {
-	checked, found := c.Check()
+	checked, found := r.checked(c)
 	found, err := r.withSyntax(ctx, c, found)
 	if err != nil {
 		return nil, err

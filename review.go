@@ -91,7 +91,7 @@ func (r *Runtime) Review(ctx context.Context, c *Card, o ReviewOptions) (*Review
 	if v.Errors() {
 		return v, nil
 	}
-	checked, _ := c.Check()
+	checked, _ := r.checked(c)
 	p := &prober{rt: r, card: checked, options: RenderOptions{Seed: &o.Seed, Now: o.Now}, lint: newLint(checked)}
 	first, err := p.start(ctx, nil)
 	if err != nil {

@@ -39,6 +39,10 @@ type Options struct {
 	// is called when the work is over. For a session's rounds after the first, ctx has the values of the context that the
 	// session was opened with; refusing one of those ends the session, so Admit should only make it wait.
 	Admit func(ctx context.Context) (done func(), err error)
+	// Sanitized, where it is set, is told how long each sanitizing took: of a card's html and css, with the other checks on
+	// them, or of a batch, with the work of applying it to a copy of the document. It is called from many goroutines, while
+	// others may wait for the session, so it should only count.
+	Sanitized func(took time.Duration)
 	// Isolation says whether cards run in this process or, one at a time in each, in worker processes that may do nothing but
 	// compute. IsolationProcess and IsolationAuto need a main that calls [ServeWorker]. Default: IsolationNone.
 	Isolation Isolation
@@ -53,6 +57,8 @@ type Runtime struct {
 	engine  *sandbox.Engine
 	renders *store[*Snapshot] // nil when nothing is to be remembered, as is images
 	images  *store[*image]
+
+	sanitized func(time.Duration)
 }
 
 // New starts the engine and proves by a self-test that every budget holds on this machine. It takes about a second of
@@ -65,7 +71,19 @@ func New(ctx context.Context, o Options) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Runtime{engine: e, renders: newStore[*Snapshot](o.RenderCache), images: newStore[*image](o.ImageCache)}, nil
+	r := &Runtime{engine: e, renders: newStore[*Snapshot](o.RenderCache), images: newStore[*image](o.ImageCache), sanitized: o.Sanitized}
+	if r.sanitized == nil {
+		r.sanitized = func(time.Duration) {}
+	}
+	return r, nil
+}
+
+// checked is [Card.Check], and tells how long it took.
+func (r *Runtime) checked(c *Card) (*Checked, []Diagnostic) {
+	start := time.Now()
+	k, found := c.Check()
+	r.sanitized(time.Since(start))
+	return k, found
 }
 
 // Close ends the Runtime. Renders under way still finish.
@@ -174,7 +192,7 @@ type hooks struct {
 func (r *Runtime) initialize(ctx context.Context, c *Card, known *Checked, o RenderOptions, then hooks) (*activation, *Snapshot, error) {
 	if known == nil {
 		var found []Diagnostic
-		if known, found = c.Check(); known == nil {
+		if known, found = r.checked(c); known == nil {
 			s, err := r.reject(ctx, c, found)
 			return nil, s, err
 		}
@@ -210,7 +228,7 @@ func (r *Runtime) initialize(ctx context.Context, c *Card, known *Checked, o Ren
 // Check is [Card.Check] with the one rule more that needs an engine: whether the script parses (D23). Nothing of it runs.
 // The error is as for Render.
 func (r *Runtime) Check(ctx context.Context, c *Card) ([]Diagnostic, error) {
-	_, found := c.Check()
+	_, found := r.checked(c)
 	return r.withSyntax(ctx, c, found)
 }
 

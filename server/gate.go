@@ -286,8 +286,8 @@ func requestID(r *http.Request) string {
 // record writes down what became of a request: never its path, which may hold a secret, nor anything of a card.
 func (s *Server) record(r *http.Request, q *request, at route, a *answer, span trace.Span, took time.Duration) {
 	status := a.status
-	if status == 0 {
-		status = 499 // nothing was answered: the client went away
+	if status == 0 || status >= 500 && r.Context().Err() != nil {
+		status = 499 // the client went away, and nobody was answered
 	}
 	s.metrics.request(at.name, status, took)
 	span.SetAttributes(attribute.String("http.request.method", method(r)), attribute.String("http.route", at.name),

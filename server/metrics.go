@@ -15,14 +15,15 @@ import (
 
 // metrics is what is counted. Labels have few values, none of which a client chooses.
 type metrics struct {
-	registry *prometheus.Registry
-	requests *prometheus.CounterVec
-	seconds  *prometheus.HistogramVec
-	rounds   *prometheus.CounterVec
-	guest    prometheus.Histogram
-	queue    prometheus.Histogram
-	shed     *prometheus.CounterVec
-	streams  prometheus.Gauge
+	registry  *prometheus.Registry
+	requests  *prometheus.CounterVec
+	seconds   *prometheus.HistogramVec
+	rounds    *prometheus.CounterVec
+	guest     prometheus.Histogram
+	queue     prometheus.Histogram
+	sanitizer prometheus.Histogram
+	shed      *prometheus.CounterVec
+	streams   prometheus.Gauge
 }
 
 // buckets reach from what a cached answer takes to well over the 250 ms of a round.
@@ -43,11 +44,13 @@ func newMetrics(s *Server) *metrics {
 			Name: "cardrun_guest_seconds", Help: "Time in which a round's script ran.", Buckets: buckets()}),
 		queue: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "cardrun_queue_seconds", Help: "Time in which a request or a round waited for a worker.", Buckets: buckets()}),
+		sanitizer: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "cardrun_sanitizer_seconds", Help: "Time in which the html and css of a card were checked, or a batch was and applied.", Buckets: buckets()}),
 		shed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "cardrun_shed_total", Help: "Requests refused for load: backlog and queue (at once), wait (after waiting), rate."}, []string{"reason"}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "cardrun_streams", Help: "Streams that are open."}),
 	}
-	m.registry.MustRegister(m.requests, m.seconds, m.rounds, m.guest, m.queue, m.shed, m.streams, collect{s},
+	m.registry.MustRegister(m.requests, m.seconds, m.rounds, m.guest, m.queue, m.sanitizer, m.shed, m.streams, collect{s},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

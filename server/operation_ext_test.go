@@ -152,7 +152,7 @@ func TestMetrics(t *testing.T) {
 		{"cardrun_requests_total", `status="200"`, 4}, {"cardrun_request_seconds_count", `route="/v1/render"`, 4},
 		{"cardrun_rounds_total", `outcome="ok"`, 1}, {"cardrun_rounds_total", `outcome="cached"`, 2},
 		{"cardrun_rounds_total", `outcome="timeout"`, 1}, {"cardrun_rounds_total", `outcome="exception"`, 1},
-		{"cardrun_guest_seconds_sum", "", .25}, {"cardrun_queue_seconds_count", "", 3}, {"cardrun_workers", "", 2},
+		{"cardrun_guest_seconds_sum", "", .25}, {"cardrun_queue_seconds_count", "", 3}, {"cardrun_sanitizer_seconds_count", "", 6}, {"cardrun_workers", "", 2},
 		{"cardrun_sessions", "", 2}, {"cardrun_session_bytes", "", 1}, {"cardrun_cache_hits_total", `cache="render"`, 1},
 		{"cardrun_cache_hits_total", `cache="image"`, 1}, {"cardrun_guests_replaced_total", `reason="stopped"`, 1}, {"cardrun_ready", "", 1},
 		{"go_goroutines", "", 1},
@@ -331,6 +331,9 @@ func TestGoneCallers(t *testing.T) {
 		return v.metric("cardrun_queue_length", "") == 0 && v.metric("cardrun_workers_busy", "") == 0
 	})
 	v.expect(v.call("POST", "/v1/render", counting), 200, "")
+	if gone, failed := v.metric("cardrun_requests_total", `status="499"`), v.metric("cardrun_requests_total", `status="500"`); gone != 8 || failed != 0 {
+		t.Errorf("%v callers that went away are counted as gone, %v as failures of the service", gone, failed)
+	}
 	if ran := v.metric("cardrun_guests_replaced_total", "") - before; ran < 1 || ran > 3 {
 		t.Errorf("%v of 8 cards ran whose callers were gone", ran)
 	}

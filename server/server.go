@@ -24,7 +24,7 @@ import (
 // Options configure a Server. The zero value serves everybody who can connect, which is good on loopback only; with Local,
 // it is good there.
 type Options struct {
-	// Engine are the options of the engine. Default for its caches: none. Admit is the server's own and overwritten.
+	// Engine are the options of the engine. Default for its caches: none. Admit and Sanitized are the server's own and overwritten.
 	Engine cardrun.Options
 
 	// Tokens are those of which each request must bear one (see [ParseTokens]). Default: none is asked for.
@@ -221,6 +221,7 @@ func (s *Server) Start(ctx context.Context) error {
 	defer context.AfterFunc(s.life, cancel)()
 	options := s.o.Engine
 	options.Admit = s.turns.admit
+	options.Sanitized = func(took time.Duration) { s.metrics.sanitizer.Observe(took.Seconds()) }
 	rt, err := cardrun.New(ctx, options)
 	if err == nil && s.life.Err() != nil {
 		err = errors.Join(errors.New("the server is closed"), rt.Close())

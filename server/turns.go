@@ -116,7 +116,7 @@ func (t *turns) enter(ctx context.Context, client string, patient bool) (*turn, 
 			return nil, p
 		}
 	}
-	if t.free > 0 && len(t.behind) == 0 {
+	if t.free > 0 && len(t.behind) == 0 && !t.held(s) {
 		turn := t.begin(s)
 		t.mu.Unlock()
 		t.observe(0)
@@ -273,13 +273,18 @@ func (t *turns) begin(s *share) *turn {
 	return &turn{t: t, share: s, start: time.Now(), guess: s.cost}
 }
 
-// next gives free workers to those who wait. A client whose work is heavy leaves one worker to others while there are any:
-// what it takes cannot be interrupted, and they would wait for the whole of it. The caller holds mu.
+// held tells whether a share must wait though a worker is free: a client whose work is heavy leaves one to others while there
+// are any. What it takes cannot be interrupted, and they would wait for the whole of it. The caller holds mu.
+func (t *turns) held(s *share) bool {
+	return s.cost >= heavy && t.workers > 1 && s.running >= t.workers-1 && t.others(s)
+}
+
+// next gives free workers to those who wait and are not held. The caller holds mu.
 func (t *turns) next() {
 	var passed []*share
 	for t.free > 0 && len(t.behind) > 0 {
 		s := heap.Pop(&t.behind).(*share)
-		if s.cost >= heavy && t.workers > 1 && s.running >= t.workers-1 && t.others(s) {
+		if t.held(s) {
 			passed = append(passed, s)
 			continue
 		}
