@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -31,8 +32,9 @@ type served struct {
 	pid          int
 	stop         func() (exit int) // SIGTERM, and its end
 
-	mu  sync.Mutex
-	log []string
+	mu      sync.Mutex
+	log     []string
+	handled map[string]int // request ids that begin with term-, and their status
 }
 
 // serve starts the service on free ports and waits until it is ready.
@@ -52,23 +54,28 @@ func serve(t *testing.T, args ...string) *served {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	s := &served{pid: c.Process.Pid}
+	s := &served{pid: c.Process.Pid, handled: make(map[string]int)}
+	read := make(chan struct{})
 	s.stop = sync.OnceValue(func() int {
 		_ = c.Process.Signal(syscall.SIGTERM)
 		kill := time.AfterFunc(time.Minute, func() { _ = c.Process.Kill() })
 		defer kill.Stop()
+		<-read       // what Wait would cut off
 		_ = c.Wait() // its exit status says more
 		return c.ProcessState.ExitCode()
 	})
 	t.Cleanup(func() { s.stop() })
 	ready := make(chan struct{})
 	go func() {
+		defer close(read)
 		lines := bufio.NewScanner(said)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
 			var l struct {
-				Msg  string `json:"msg"`
-				Addr string `json:"addr"`
+				Msg    string `json:"msg"`
+				Addr   string `json:"addr"`
+				ID     string `json:"request_id"`
+				Status int    `json:"status"`
 			}
 			_ = json.Unmarshal(lines.Bytes(), &l)
 			s.mu.Lock()
@@ -80,6 +87,9 @@ func serve(t *testing.T, args ...string) *served {
 			case "ready":
 				close(ready)
 			case "request":
+				if strings.HasPrefix(l.ID, "term-") {
+					s.handled[l.ID] = l.Status
+				}
 			default:
 				s.log = append(s.log, lines.Text())
 			}
@@ -351,4 +361,70 @@ func TestTermUnderLoad(t *testing.T) {
 		_ = r.Print(&text)
 		t.Error("\n" + text.String())
 	}
+}
+
+// TestTermLosesNothing ends the service while callers render, each over a connection that it keeps: of every request that the
+// service says it has handled, its caller has the whole answer. A request on its way to a connection that closes may be
+// turned away, but then nothing was done for it.
+func TestTermLosesNothing(t *testing.T) {
+	card, err := os.ReadFile(filepath.Join("..", "..", "examples", "tip.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{nil, {"--grace", "300ms"}} {
+		s := serve(t, append(args, "--render-cache", "0")...)
+		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
+		var mu sync.Mutex
+		answered, failed := make(map[string]int), make(map[string]error)
+		var callers sync.WaitGroup
+		for n := range 8 {
+			callers.Go(func() {
+				for i := 0; ; i++ {
+					id := fmt.Sprintf("term-%d-%d", n, i)
+					status, err := renderOnce(client, s.url, id, card)
+					mu.Lock()
+					if err == nil {
+						answered[id] = status
+					} else {
+						failed[id] = err
+					}
+					mu.Unlock()
+					if err != nil && strings.Contains(err.Error(), "connect:") {
+						return // nobody listens any more
+					}
+				}
+			})
+		}
+		time.Sleep(time.Second)
+		if exit := s.stop(); exit != 0 {
+			t.Errorf("exit status %d: %q", exit, s.log)
+		}
+		callers.Wait()
+		client.CloseIdleConnections()
+		for id, status := range s.handled {
+			if answered[id] != status || status != 200 {
+				t.Errorf("%v: %s was handled with status %d; its caller got %d, %v", args, id, status, answered[id], failed[id])
+			}
+		}
+		if len(s.handled) != len(answered) || len(answered) < 100 {
+			t.Errorf("%v: %d were handled, %d answered", args, len(s.handled), len(answered))
+		}
+		t.Logf("%v: %d handled and answered, %d turned away", args, len(answered), len(failed))
+	}
+}
+
+func renderOnce(client *http.Client, url, id string, card []byte) (status int, err error) {
+	r, err := http.NewRequest(http.MethodPost, url+"/v1/render", bytes.NewReader(card))
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Request-Id", id)
+	res, err := client.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	_, err = io.Copy(io.Discard, res.Body)
+	return res.StatusCode, err
 }
