@@ -288,7 +288,7 @@ func (s *sessions) sweep(now time.Time) {
 	var victims []*entry
 	for at := s.used.Front(); at != nil; {
 		e, next := at.Value.(*entry), at.Next()
-		if e.pins == 0 && now.Sub(e.last) > s.o.idle {
+		if e.pins == 0 && e.stream == 0 && now.Sub(e.last) > s.o.idle {
 			s.end(e, endedIdle)
 			victims = append(victims, e)
 		} else {

@@ -31,9 +31,10 @@ func (s *Server) followSession(_ context.Context, in *streamInput) (*huma.Stream
 	activation, round := 0, -1
 	if in.LastEventID != "" {
 		a, r, _ := strings.Cut(in.LastEventID, ".")
-		var errA, errR error
-		activation, errA = strconv.Atoi(a)
-		round, errR = strconv.Atoi(r)
+		const bits = 31 // so that one more is no negative number
+		number, errA := strconv.ParseInt(a, 10, bits)
+		last, errR := strconv.ParseInt(r, 10, bits)
+		activation, round = int(number), int(last)
 		if errA != nil || errR != nil || activation < 1 || round < -1 {
 			return nil, problem(http.StatusUnprocessableEntity, codeParameter, "Last-Event-ID is none of this stream; give ACTIVATION.ROUND, or leave it out")
 		}
@@ -54,16 +55,20 @@ func (s *Server) followSession(_ context.Context, in *streamInput) (*huma.Stream
 		s.metrics.streams.Inc()
 		defer s.metrics.streams.Dec()
 		defer s.sessions.seen(e, true)
-		s.stream(r.Context(), w, e, activation, round+1)
+		s.stream(r.Context(), w, e, activation, round+1, r.Method == http.MethodHead)
 	}}, nil
 }
 
 // stream sends what happens in a session from a round on, until its activation fails, the session ends, the service ends,
-// or the client does not read.
-func (s *Server) stream(ctx context.Context, w http.ResponseWriter, e *entry, activation, from int) {
+// or the client does not read. With head there are headers alone: what is written after them goes nowhere, so that such a
+// client would never be found to read nothing.
+func (s *Server) stream(ctx context.Context, w http.ResponseWriter, e *entry, activation, from int, head bool) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // for proxies that would collect events
 	w.WriteHeader(http.StatusOK)
+	if head {
+		return
+	}
 	out := http.NewResponseController(w)
 	send := func(b []byte) bool {
 		if len(b) == 0 {
@@ -86,13 +91,12 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, e *entry, ac
 		p := e.live.Follow(activation, from)
 		activation = p.Activation
 		for n := range p.Rounds {
-			from = p.First + n + 1
 			b, err := frame("round", cardrun.Place{Activation: activation, Round: p.First + n}.String(), &p.Rounds[n])
 			if err != nil || !send(b) {
 				return
 			}
 		}
-		from = max(from, p.First+len(p.Rounds))
+		from = p.First + len(p.Rounds) // also where the client named a round that is yet to come
 		switch {
 		case p.Closed:
 			send(endFrame(s.sessions.why(e).String()))
