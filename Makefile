@@ -5,6 +5,7 @@
 # make soak    the service at work with hostile cards, and under ten times what it can do, for SOAK (default 30s) and OVERLOAD each
 # make isolate the tests of the packages that run cards once more, with the cards in worker processes (Linux)
 # make bench   the figures of the README
+# make bench-peers  cardrun beside other engines, in one run: the table of the README. Builds them, with Node from apt and packages from npm
 # make probe   the fuzz targets that stand between a card and a page, 5 seconds each, 10 where CI=true, and generated
 #              cards, 5 seconds, 2 minutes where CI=true
 # make fuzz    each fuzz target for FUZZTIME (default 10 minutes)
@@ -22,7 +23,7 @@ PROBE     = ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches
 FUZZ      = ./limits:FuzzLength ./sandbox:FuzzAdapt ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches \
             ./uiapi:FuzzParseOutput ./uiapi:FuzzPlace ./uiapi/script:FuzzRead .:FuzzDecode .:FuzzCheck .:FuzzReview .:FuzzDisplayText ./cmd/cardrun:FuzzJSONSafe ./conformance:FuzzCards
 
-.PHONY: test isolate quick browser chromium axe security format lint race systems bench probe soak fuzz
+.PHONY: bench-peers peers test isolate quick browser chromium axe security format lint race systems bench probe soak fuzz
 
 # The other systems are built beside the tests, which keep mostly one core busy, and give way to them.
 test: format lint
@@ -100,6 +101,26 @@ soak:
 bench:
 	$(GO) test -run '^$$' -bench . -benchtime 500x ./sandbox ./uiapi ./patches .
 	$(GO) test -run '^$$' -bench . -benchtime 100x ./sanitize
+
+# What is on Node is pinned by package-lock.json, what is in Go by a module of its own; both go into .tools/peers.
+PEERS = .tools/peers
+
+peers:
+	@if ! (command -v node && command -v npm) >/dev/null 2>&1 && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "install nodejs and npm"; \
+		(apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends nodejs npm) >/dev/null || true; \
+	fi
+	@mkdir -p $(PEERS) && cp conformance/peers/node/* $(PEERS)/
+	@if command -v npm >/dev/null 2>&1; then \
+		(cd $(PEERS) && npm ci --silent --no-audit --no-fund --ignore-scripts) || echo "THE PEERS ON NODE WILL BE MISSING: npm could not install them" >&2; \
+	fi
+	cd conformance/peers/engines && $(GO) vet . && $(GO) build -o ../../../$(PEERS)/engines .
+	$(GO) build -o $(PEERS)/bench ./conformance/peers
+
+# About nine minutes; PEERS_FLAGS="-only latency -runs 3" for less.
+bench-peers: peers
+	$(PEERS)/bench -bin $(PEERS) -json $(PEERS)/results.json $(PEERS_FLAGS)
+	$(PEERS)/bench -bin $(PEERS) -differ
 
 probe:
 	@$(MAKE) --no-print-directory fuzz FUZZ="$(PROBE)" FUZZTIME=$(if $(CI),10s,5s)
