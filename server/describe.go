@@ -151,7 +151,7 @@ func (d *description) response(a answerOf) *huma.Response {
 		r.Content["application/json"] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeObject}}
 	case "stream":
 		r.Content["text/event-stream"] = &huma.MediaType{Schema: text}
-		r.Description += " The data of round is a Round, of failure a Failure, of end an End, after which the stream is over."
+		r.Description += " The data of round is a Round, of failure a Failure, of end a StreamEnd, after which the stream is over."
 	case "Problem":
 		r.Content["application/problem+json"] = &huma.MediaType{Schema: d.schema[a.schema]}
 	default:

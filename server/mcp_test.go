@@ -65,6 +65,11 @@ func TestMain(m *testing.M) {
 	// As the command does: guests keep their threads from the rest of a service.
 	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2)
 	code := m.Run()
+	http.DefaultClient.CloseIdleConnections()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, "left behind by the tests:", err)
+		code = 1
+	}
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }

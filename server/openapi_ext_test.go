@@ -20,7 +20,8 @@ type described struct {
 	OpenAPI string
 	Paths   map[string]map[string]struct {
 		Responses map[string]struct {
-			Content map[string]struct{ Schema map[string]any }
+			Description string
+			Content     map[string]struct{ Schema map[string]any }
 		}
 	}
 	Components struct{ Schemas map[string]map[string]any }
@@ -202,6 +203,40 @@ func TestOpenAPI(t *testing.T) {
 	}
 	if got := len(d.declared); got < 100 {
 		t.Errorf("only %d answers are declared", got)
+	}
+}
+
+// TestOpenAPIStream holds the data of each kind of event against the schema that the description names for it.
+func TestOpenAPIStream(t *testing.T) {
+	v := listen(t, server.Options{Local: true})
+	o := (&describer{t, map[string]bool{}, map[string]bool{}}).read(v)
+	id := v.open(counting)
+	for range 3 {
+		v.expect(v.call("POST", "/v1/sessions/"+id+"/events", press), 200, "")
+	}
+	events, cancel := v.follow(id, "")
+	defer cancel()
+	seen := map[string]int{}
+	for e := range events {
+		seen[e.event]++
+		name, ok := map[string]string{"round": "Round", "failure": "Failure", "end": "StreamEnd"}[e.event]
+		if !ok || o.Components.Schemas[name] == nil || !strings.Contains(o.Paths["/v1/sessions/{session}/stream"]["get"].Responses["200"].Description, name) {
+			t.Fatalf("the description does not tell of event %q", e.event)
+		}
+		var data any
+		if err := json.Unmarshal([]byte(e.data), &data); err != nil {
+			t.Fatal(err)
+		}
+		schema := o.resolve(t, o.Components.Schemas[name])
+		if err := schema.Validate(data); err != nil {
+			t.Errorf("%s: %v\n%.300s", e.event, err, e.data)
+		}
+		if err := schema.Validate(map[string]any{"another": 1}); err == nil {
+			t.Errorf("%s: the schema takes anything", name)
+		}
+	}
+	if seen["round"] != 4 || seen["failure"] != 1 || seen["end"] != 1 {
+		t.Errorf("events: %v", seen)
 	}
 }
 

@@ -8,9 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -135,17 +133,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Tracer == nil {
 		o.Tracer = noop.NewTracerProvider().Tracer("")
 	}
-	for _, origin := range o.Origins {
-		if u, err := url.Parse(origin); err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != origin {
-			return o, fmt.Errorf("origin %q: give scheme and host, as in https://chat.example", origin)
-		}
-	}
-	for _, host := range o.Hosts {
-		if host == "" || strings.ContainsAny(host, "/: ") {
-			return o, fmt.Errorf("host %q: give a name without scheme and port", host)
-		}
-	}
-	return o, nil
+	return o, o.check()
 }
 
 // Server is the service. Make one with [New].
