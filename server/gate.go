@@ -89,7 +89,7 @@ func (s *Server) gate(w http.ResponseWriter, r *http.Request) {
 	if !known {
 		at = s.mounted(pattern)
 	}
-	ctx, span := s.o.Tracer.Start(ctx, r.Method+" "+at.name, trace.WithSpanKind(trace.SpanKindServer))
+	ctx, span := s.o.Tracer.Start(ctx, method(r)+" "+at.name, trace.WithSpanKind(trace.SpanKindServer))
 	h := a.Header()
 	h.Set("X-Request-Id", q.id)
 	h.Set("X-Content-Type-Options", "nosniff")
