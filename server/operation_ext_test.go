@@ -190,21 +190,24 @@ func TestReady(t *testing.T) {
 func TestEnd(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	before := goleak.IgnoreCurrent()
-	v := listen(t, server.Options{Local: true, FreezeAfter: time.Millisecond})
+	v := listen(t, server.Options{Local: true, FreezeAfter: time.Millisecond, Patience: 10 * time.Second})
 	id := v.open(counting)
 	stream, cancel := v.follow(id, "")
 	defer cancel()
 	answers := make(chan answered, 6)
 	for range cap(answers) {
 		go func() {
-			a, err := v.try(context.Background(), "POST", "/v1/render", cardOf(`const t = Date.now(); while (Date.now() < t + 100) {}`))
+			a, err := v.try(context.Background(), "POST", "/v1/render", cardOf(`const t = Date.now(); while (Date.now() < t + 200) {}`))
 			if err != nil {
 				t.Errorf("a request that was taken: %v", err)
 			}
 			answers <- a
 		}()
 	}
-	within(t, "all are taken", func() bool { return v.metric("cardrun_workers_busy", "")+v.metric("cardrun_queue_length", "") == 6 })
+	within(t, "all are taken", func() bool {
+		done := v.metric("cardrun_requests_total", `route="/v1/render"`) // on a slow machine some are, before all are taken
+		return done+v.metric("cardrun_workers_busy", "")+v.metric("cardrun_queue_length", "") >= 6
+	})
 	if err := v.stop(); err != nil {
 		t.Error(err)
 	}
