@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
+	"slices"
 	"time"
 
 	"example.com/cardrun"
@@ -41,10 +43,15 @@ func (b *bench) differ(examples, cases string, w io.Writer) (int, error) {
 		return 0, err
 	}
 	all = append(more, all...)
-	var d differences
+	d := differences{used: map[string]bool{}}
 	for i := range all {
 		if err := d.play(ctx, e, p, &all[i]); err != nil {
 			return 0, fmt.Errorf("%s: %w", all[i].File, err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(explanations)) {
+		if !d.used[name] {
+			d.unexplained = append(d.unexplained, name+": it does not differ any more; take it out of explain.go")
 		}
 	}
 	d.print(w)
@@ -95,9 +102,6 @@ func (d *differences) play(ctx context.Context, e *sandbox.Engine, p *peer, c *c
 		}
 		line := fmt.Sprintf("%s, round %d: %s", c.Name, i, what)
 		if why := explanations[c.Name]; why != "" {
-			if d.used == nil {
-				d.used = map[string]bool{}
-			}
 			d.used[c.Name] = true
 			d.explained = append(d.explained, line+"\n    "+why)
 		} else {
@@ -150,7 +154,7 @@ func answers(ctx context.Context, e *sandbox.Engine, k *cardrun.Checked, c *conf
 	out, err := uiapi.Start(ctx, g, script, inputs)
 	all := []answer{answerOf(out, err)}
 	listens := map[uiapi.Event]bool{}
-	for _, s := range c.Steps {
+	for _, s := range stepsOf(c, out.Handlers) {
 		for _, v := range s.Events {
 			for _, h := range out.Handlers {
 				listens[uiapi.Event(h)] = true
@@ -176,6 +180,18 @@ func answers(ctx context.Context, e *sandbox.Engine, k *cardrun.Checked, c *conf
 		}
 	}
 	return all, r, nil
+}
+
+// stepsOf are the case's steps, or, where it has none, an event for each handler, with the controls as they are.
+func stepsOf(c *conformance.Case, handlers []uiapi.Handler) []conformance.Step {
+	if len(c.Steps) > 0 {
+		return c.Steps
+	}
+	var s conformance.Step
+	for _, h := range handlers {
+		s.Events = append(s.Events, conformance.Event{ID: h.ID, Type: h.Type})
+	}
+	return []conformance.Step{s}
 }
 
 func applied(d *patches.Document, b patches.Batch) bool {

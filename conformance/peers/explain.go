@@ -35,8 +35,7 @@ const (
 	native     = "the interrupt handler is not called inside a built-in"
 )
 
-// exampleCases are the examples with an event for each handler that a user would first think of: none but their initialization,
-// since the cases beside them have the events.
+// exampleCases are the cards of a folder as cases without steps: their events are in cases of the folder beside them.
 func exampleCases(folder string) ([]conformance.Case, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -22,7 +23,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	serving := f.String("serve", "", "be a peer process of ours: `"+ownWhole+"` or "+ownScript)
 	bin := f.String("bin", ".tools/peers", "the `folder` with the peers, as make bench-peers builds it")
 	top := f.String("top", ".", "the top of the repository")
-	only := f.String("only", "", "`sections` to run, with commas: latency, kernels, cards, memory, budgets")
+	only := f.String("only", "", "`sections` to run, with commas: latency, kernels, cards, memory, budgets; of -growth: workers, document, patches, queue, sessions-memory")
 	among := f.String("peers", "", "`names` of the peers to run, with commas; all of them if nothing is said")
 	runs := f.Int("runs", 7, "how many times each is measured, in turn")
 	ms := f.Int("ms", 40, "how long one figure of a card is sampled, in milliseconds")
@@ -45,11 +46,17 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		return 0
 	}
+	wanted := func(section string) bool { return *only == "" || listed(*only, section) }
 	if *grow != "" {
-		if err := growth(*grow, stderr); err != nil {
+		if err := growth(*grow, wanted, stderr); err != nil {
 			return refuse(err)
 		}
 		return 0
+	}
+	for one := range strings.SplitSeq(*only, ",") {
+		if one = strings.TrimSpace(one); *only != "" && one != "budgets" && !slices.ContainsFunc(sections, func(s section) bool { return s.name == one }) {
+			return refuse(fmt.Errorf("-only: no section is named %q; there are latency, kernels, cards, memory and budgets", one))
+		}
 	}
 	if *runs < 1 || *ms < 1 {
 		return refuse(errors.New("-runs and -ms: 1 or more"))
@@ -90,7 +97,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return refuse(err)
 	}
 	own.stop()
-	b.measure(func(section string) bool { return *only == "" || listed(*only, section) })
+	b.measure(wanted)
 	if *keep != "" {
 		if err := b.res.save(*keep); err != nil {
 			return refuse(err)

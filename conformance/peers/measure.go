@@ -37,11 +37,13 @@ type bench struct {
 
 const patience = 30 * time.Second
 
-// sections are the parts that can be run alone, in order.
-var sections = []struct {
+// section is a part that can be run alone.
+type section struct {
 	name string
 	run  func(*bench, *peer, func(metric string, value float64)) error
-}{
+}
+
+var sections = []section{
 	{"latency", (*bench).latency},
 	{"kernels", (*bench).kernels},
 	{"cards", (*bench).throughput},

@@ -181,7 +181,7 @@ func TestRatioIsRunByRun(t *testing.T) {
 }
 
 func TestBadCalls(t *testing.T) {
-	for _, args := range [][]string{{"-runs", "0"}, {"more"}, {"-serve", "nobody"}, {"-nonsense"}, {"-json", "/"}} {
+	for _, args := range [][]string{{"-runs", "0"}, {"more"}, {"-serve", "nobody"}, {"-nonsense"}, {"-json", "/"}, {"-only", "nothing"}} {
 		t.Run(fmt.Sprint(args), func(t *testing.T) {
 			var out, errs bytes.Buffer
 			if got := run(args, strings.NewReader(""), &out, &errs); got != 2 || errs.Len() == 0 {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -99,17 +100,21 @@ func (p *peer) ask(r request, patience time.Duration) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var silent bool
-	timer := time.AfterFunc(patience, func() { silent = true; p.process.Process.Kill() })
+	var silent atomic.Bool
+	process := p.process.Process
+	timer := time.AfterFunc(patience, func() {
+		silent.Store(true)
+		process.Kill()
+	})
 	_, err = p.in.Write(append(line, '\n'))
 	var text []byte
 	if err == nil {
 		text, err = p.out.ReadBytes('\n')
 	}
-	stopped := !timer.Stop()
+	timer.Stop()
 	if err != nil {
 		p.end()
-		if stopped && silent {
+		if silent.Load() {
 			return reply{}, fmt.Errorf("%s: %w", p.Name, errSilent)
 		}
 		return reply{}, fmt.Errorf("%s: %w", p.Name, errEnded)
