@@ -63,6 +63,7 @@ func (s *Server) followSession(_ context.Context, in *streamInput) (*huma.Stream
 // or the client does not read. With head there are headers alone: what is written after them goes nowhere, so that such a
 // client would never be found to read nothing.
 func (s *Server) stream(ctx context.Context, w http.ResponseWriter, e *entry, activation, from int, head bool) {
+	p := e.live.Follow(activation, from) // so that whoever sees the headers hears of all that comes then
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // for proxies that would collect events
 	w.WriteHeader(http.StatusOK)
@@ -87,8 +88,7 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, e *entry, ac
 	}
 	beat := time.NewTicker(s.o.Heartbeat)
 	defer beat.Stop()
-	for {
-		p := e.live.Follow(activation, from)
+	for ; ; p = e.live.Follow(activation, from) {
 		activation = p.Activation
 		for n := range p.Rounds {
 			b, err := frame("round", cardrun.Place{Activation: activation, Round: p.First + n}.String(), &p.Rounds[n])
