@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"example.com/cardrun/limits"
 )
 
 // trial is a card that tries to pass one budget or to reach what it must not, and the failures that mean it was held. An answer
@@ -90,6 +92,8 @@ func (t trial) verdict(p *peer) string {
 		ok = ok || a.Failure == f
 	}
 	switch {
+	case ok && a.Failure == string(limits.Timeout) && t.budget != "time":
+		return byTime
 	case ok && took > t.within:
 		return "held, after " + took.Round(10*time.Millisecond).String()
 	case ok:
@@ -104,7 +108,10 @@ func (t trial) verdict(p *peer) string {
 	return "not held"
 }
 
-const held = "yes"
+const (
+	held   = "yes"
+	byTime = "ended by time" // before the budget in question was used up, or because there is none
+)
 
 func cut(s string) string {
 	s, _, _ = strings.Cut(s, "\n")

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// results are what was measured: for each metric and peer, one value a run, in the same order of runs for all.
+// results are what was measured: for each metric and peer, one value a run, in the same order of runs for all; 0 where there was
+// none.
 type results struct {
 	Versions map[string]string               `json:"versions"`
 	Values   map[string]map[string][]float64 `json:"values"`
@@ -65,7 +66,11 @@ func (b *bench) measure(wanted func(string) bool) {
 					if fresh[metric] == nil {
 						fresh[metric] = map[string][]float64{}
 					}
-					fresh[metric][p.Name] = append(fresh[metric][p.Name], value)
+					v := fresh[metric][p.Name]
+					for len(v) < run { // what gave nothing in an earlier run
+						v = append(v, 0)
+					}
+					fresh[metric][p.Name] = append(v, value)
 				})
 				p.stop()
 				if err != nil {
@@ -213,8 +218,8 @@ func mean(values []float64) float64 {
 	return math.Exp(sum / float64(len(values)))
 }
 
-// middle is the median, with the least and the greatest.
+// middle is the median of the values that there are, with the least and the greatest.
 func middle(values []float64) (median, low, high float64) {
-	v := slices.Sorted(slices.Values(values))
+	v := slices.DeleteFunc(slices.Sorted(slices.Values(values)), func(one float64) bool { return one == 0 })
 	return v[len(v)/2], v[0], v[len(v)-1]
 }

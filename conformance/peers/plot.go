@@ -26,7 +26,7 @@ func (s *series) add(x, y float64) { s.xs, s.ys = append(s.xs, x), append(s.ys, 
 // The drawing's size and margins, and the colours of lines: they stand out on white and on black.
 const (
 	plotWidth, plotHeight                  = 560, 320
-	plotLeft, plotRight, plotTop, plotFoot = 64, 16, 36, 48
+	plotLeft, plotRight, plotTop, plotFoot = 64, 32, 36, 48
 )
 
 var plotColours = []string{"#2f81f7", "#d9480f", "#2b8a3e", "#9c36b5"}

@@ -83,6 +83,9 @@ func ratio(values map[string][]float64, r row, than string) string {
 	for _, ours := range []string{ownScript, ownWhole} {
 		var all []float64
 		for i := range min(len(values[ours]), len(values[than])) {
+			if values[ours][i] == 0 || values[than][i] == 0 {
+				continue
+			}
 			q := values[than][i] / values[ours][i]
 			if r.more {
 				q = 1 / q
