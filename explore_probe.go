@@ -139,7 +139,7 @@ func (r *run) drain(ctx context.Context) error {
 // fly runs one round. The error is the context's.
 func (r *run) fly(ctx context.Context, f *flight) error {
 	r.before = r.controls()
-	g, err := f.act.wake(r.p.rt)
+	g, err := f.act.wake(r.p.rt, &r.s.mu)
 	var out uiapi.Outcome
 	if err == nil {
 		out, err = uiapi.Dispatch(ctx, g, r.p.card.Card.JavaScript, uiapi.Event{ID: f.event.ID, Type: f.event.Type}, f.inputs)

@@ -2,16 +2,19 @@ package cardrun
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"example.com/cardrun/sandbox"
 )
 
 // wake gives the activation's guest for a round, thawing it where it was frozen. It is called by whoever runs the round,
-// alone.
-func (a *activation) wake(r *Runtime) (g *sandbox.Guest, err error) {
+// alone; mu, which he does not hold, is taken where others may look, such as [Session.Size].
+func (a *activation) wake(r *Runtime, mu *sync.Mutex) (g *sandbox.Guest, err error) {
+	mu.Lock()
 	m := a.image
 	a.image = nil // which the guest is no longer, after the round
+	mu.Unlock()
 	switch {
 	case a.guest != nil:
 		return a.guest, nil
@@ -26,6 +29,8 @@ func (a *activation) wake(r *Runtime) (g *sandbox.Guest, err error) {
 	if err != nil {
 		return nil, err
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	a.guest, a.frozen = g, nil
 	return g, nil
 }

@@ -406,7 +406,7 @@ func (s *Session) fly(ctx, caller context.Context, f *flight) {
 			return
 		}
 		var out uiapi.Outcome
-		g, err := f.act.wake(s.rt)
+		g, err := f.act.wake(s.rt, &s.mu)
 		if err == nil {
 			out, err = uiapi.Dispatch(ctx, g, s.card.Card.JavaScript, uiapi.Event{ID: f.event.ID, Type: f.event.Type}, f.inputs)
 		}

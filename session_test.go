@@ -688,6 +688,34 @@ func TestFrozenSessions(t *testing.T) {
 	wg.Wait()
 }
 
+// TestLookedAtWhileItThaws looks at a session from outside while its guest is thawed; the race detector tells of it.
+func TestLookedAtWhileItThaws(t *testing.T) {
+	r := newRuntime(t, Options{budget: patience})
+	s := open(t, r, controls, counter, SessionOptions{FreezeAfter: -1})
+	defer s.Close()
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				if s.Size() <= 0 {
+					t.Error("a session of no size")
+				}
+				s.Frozen()
+			}
+		}
+	})
+	for range 30 {
+		s.freeze()
+		send(t, s, click("go"))
+	}
+	close(stop)
+	wg.Wait()
+}
+
 func TestIdleSessionsFreezeAndDamagedOnesFail(t *testing.T) {
 	r := newRuntime(t, Options{budget: patience})
 	s := open(t, r, controls, counter, SessionOptions{FreezeAfter: time.Millisecond})
@@ -817,7 +845,7 @@ func BenchmarkFrozenSession(b *testing.B) {
 						b.Fatal(err)
 					}
 					s.act.rounds.rounds = s.act.rounds.rounds[:1]
-				} else if _, err := s.act.wake(r); err != nil {
+				} else if _, err := s.act.wake(r, &s.mu); err != nil {
 					b.Fatal(err)
 				}
 			}
