@@ -175,6 +175,8 @@ func (r *run) numberMoves(o SweepOptions) ([]sweepMove, error) {
 	switch {
 	case step <= 0 || math.IsNaN(from+to+step) || math.IsInf(from+to+step, 0):
 		return nil, fmt.Errorf("%w: from %g to %g in steps of %g goes nowhere; give finite numbers and a step above 0", ErrSweep, from, to, step)
+	case math.IsInf(to-from, 0):
+		return nil, fmt.Errorf("%w: from %g to %g is further than numbers go; give a smaller range", ErrSweep, from, to)
 	case to < from:
 		return nil, fmt.Errorf("%w: from %g to %g goes down; give the smaller number first", ErrSweep, from, to)
 	}
@@ -232,6 +234,9 @@ func (t *table) read(r *run, ids []string, row *Row) {
 				row.Numbers = append(row.Numbers, nil)
 			}
 			n := f.number
+			if !finite(n) { // by its unit, such as billion
+				continue
+			}
 			if n != 0 && negative(text[:f.offset]) {
 				n = -n
 			}

@@ -110,10 +110,10 @@ func (s *Sweep) series(columns []string) (all []series, low, high [2]float64, er
 		one := series{name: name}
 		for i, r := range s.Rows {
 			x, err := strconv.ParseFloat(r.Value, 64)
-			if err != nil {
+			if err != nil || !finite(x) { // as an option may be called
 				x = float64(i)
 			}
-			if n := r.Numbers[at]; n != nil {
+			if n := r.Numbers[at]; n != nil && finite(*n) {
 				p := [2]float64{x, *n}
 				one.points = append(one.points, p)
 				for k := range p {
@@ -127,12 +127,24 @@ func (s *Sweep) series(columns []string) (all []series, low, high [2]float64, er
 		return nil, low, high, fmt.Errorf("%w: there are no numbers to plot", ErrSweep)
 	}
 	for k := range low {
-		if low[k] == high[k] {
-			low[k], high[k] = low[k]-1, high[k]+1
+		if low[k] == high[k] { // 1 is nothing beside a large number
+			room := max(1, math.Abs(low[k])/1e6)
+			low[k], high[k] = max(low[k]-room, -math.MaxFloat64), min(high[k]+room, math.MaxFloat64)
 		}
 	}
 	return all, low, high, nil
 }
+
+// along tells how far x is on the way from low to high, 0 to 1. The way may be longer than a number can be, and so short that half
+// of it is none.
+func along(x, low, high float64) float64 {
+	if way := high - low; !math.IsInf(way, 0) {
+		return (x - low) / way
+	}
+	return (x/2 - low/2) / (high/2 - low/2)
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // marks draw the columns of a plot on a terminal.
 const marks = "*o+x#@%&"
@@ -150,8 +162,8 @@ func (s *Sweep) Plot(width, height int, columns ...string) (string, error) {
 	}
 	for n, one := range all {
 		for _, p := range one.points {
-			x := int(math.Round((p[0] - low[0]) / (high[0] - low[0]) * float64(width-1)))
-			y := int(math.Round((p[1] - low[1]) / (high[1] - low[1]) * float64(height-1)))
+			x := int(math.Round(along(p[0], low[0], high[0]) * float64(width-1)))
+			y := int(math.Round(along(p[1], low[1], high[1]) * float64(height-1)))
 			grid[height-1-y][x] = marks[n%len(marks)]
 		}
 	}
@@ -202,7 +214,7 @@ func (s *Sweep) SVG(columns ...string) (string, error) {
 		var points []string
 		for _, p := range one.points {
 			points = append(points, fmt.Sprintf("%.1f,%.1f",
-				edge+(p[0]-low[0])/(high[0]-low[0])*(width-1.5*edge), height-edge/2-(p[1]-low[1])/(high[1]-low[1])*(height-edge)))
+				edge+along(p[0], low[0], high[0])*(width-1.5*edge), height-edge/2-along(p[1], low[1], high[1])*(height-edge)))
 		}
 		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"></polyline>`, strings.Join(points, " "), colour)
 		fmt.Fprintf(&b, `<text x="%d" y="%d" font-size="12" fill="%s">%s</text>`, edge, height+12+20*n, colour, html.EscapeString(one.name))

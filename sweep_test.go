@@ -1,6 +1,7 @@
 package cardrun
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -88,5 +89,49 @@ func TestSweepDrawings(t *testing.T) {
 	}
 	if got := s.Table(); got != "n  a  b\n0  0  4\n1  2   \n2  4  0\n3  exception: <b>\n" {
 		t.Errorf("table %q", got)
+	}
+}
+
+// TestSweepOfStrangeNumbers draws what a card may display and name its options: nothing of it ends the program.
+func TestSweepOfStrangeNumbers(t *testing.T) {
+	r := newRuntime(t, Options{budget: patience})
+	one := func(js string) Card {
+		return Card{
+			Title: "T", Summary: "S", HTML: `<select id="s"><option>NaN</option><option>inf</option><option>3</option><option>1e308</option></select>` +
+				`<input id="n" type="number" min="-1e308" max="1e308" value="1"><output id="o">0</output>`,
+			JavaScript: `let k = 0; ui.on('s', 'change', () => { k = ui.input('s').value.length; ui.text('o', ` + js + `) });`,
+		}
+	}
+	for _, c := range []struct {
+		js    string
+		drawn bool
+	}{
+		{`'1' + '0'.repeat(17)`, true},                        // 1 more or less is the same number
+		{`(k > 3 ? '-' : '') + '17' + '0'.repeat(307)`, true}, // further apart than a number can be
+		{`'17' + '0'.repeat(307)`, true},                      // at the end of the numbers
+		{`k > 3 ? '0' : '0.' + '0'.repeat(323) + '5'`, true},  // half of which is nothing
+		{`'17' + '0'.repeat(307) + ' billion'`, false},        // more than a number can be
+		{`'9'.repeat(400)`, false}, {`'NaN Infinity'`, false}, {`k + ''`, true},
+	} {
+		card := one(c.js)
+		s, err := r.Sweep(t.Context(), &card, SweepOptions{ID: "s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plot, err := s.Plot(40, 8)
+		if (err == nil) != c.drawn || strings.Contains(plot, "Inf") || strings.Contains(plot, "NaN") {
+			t.Errorf("%s: %v\n%s", c.js, err, plot)
+		}
+		svg, err := s.SVG()
+		if (err == nil) != c.drawn || strings.Contains(svg, "Inf") || strings.Contains(svg, "NaN") {
+			t.Errorf("%s: %v\n%s", c.js, err, svg)
+		}
+		if _, err := json.Marshal(s); err != nil {
+			t.Errorf("%s: %v", c.js, err)
+		}
+	}
+	card := one(`'1'`)
+	if _, err := r.Sweep(t.Context(), &card, SweepOptions{ID: "n"}); !errors.Is(err, ErrSweep) {
+		t.Errorf("a range further than numbers go: %v", err)
 	}
 }
