@@ -33,7 +33,7 @@ type pool struct {
 	ctx      context.Context // ends when the pool is closed
 	end      context.CancelFunc
 	launches chan launch
-	starts   sync.WaitGroup // those who start a process, or watch one
+	starts   sync.WaitGroup // those who start a process, watch one, or move a guest out
 
 	mu       sync.Mutex // guards what follows, and each process's state and guest, and each guest's lodging
 	all      map[*process]struct{}
@@ -220,6 +220,7 @@ func (l *pool) wait(ctx context.Context) error {
 func (l *pool) lease(ctx context.Context, g *Guest) (*process, beginning, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	var moved *bool // whether the guest that is moved out for this one is out
 	for {
 		a := g.away
 		switch {
@@ -235,10 +236,11 @@ func (l *pool) lease(ctx context.Context, g *Guest) (*process, beginning, error)
 			l.free = l.free[:len(l.free)-1]
 			p.state, p.guest, a.p = stateBusy, g, p
 			return p, a.begin, nil
+		case moved != nil && !*moved:
 		case len(l.resting) > 0:
 			l.grow()
-			l.moveOut(l.resting[0])
-			continue
+			moved = new(bool)
+			l.moveOut(l.resting[0], moved)
 		case len(l.all)+l.starting < l.most:
 			l.grow()
 		}
@@ -258,14 +260,24 @@ func (l *pool) grow() {
 	}
 }
 
-// moveOut freezes the guest of a process at rest, so that it is free for another. It lets go of mu, which the caller holds,
-// meanwhile.
-func (l *pool) moveOut(p *process) {
+// moveOut begins to freeze the guest of a process at rest, so that it is free for another; moved is set when that is done. Nobody
+// waits for a process that hangs longer than he likes, or when another one is there first. The caller holds mu.
+func (l *pool) moveOut(p *process, moved *bool) {
 	l.resting = without(l.resting, p)
 	p.state = stateBusy
-	l.mu.Unlock()
-	frozen, err := p.freeze(maximumPages*pageSize, l.identity[:], true)
-	l.mu.Lock()
+	l.starts.Add(1)
+	go func() {
+		defer l.starts.Done()
+		frozen, err := p.freeze(maximumPages*pageSize, l.identity[:], true)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		*moved = true
+		l.movedOut(p, frozen, err)
+	}()
+}
+
+// movedOut ends what moveOut began. The caller holds mu.
+func (l *pool) movedOut(p *process, frozen []byte, err error) {
 	a := p.guest.away
 	p.guest, a.p = nil, nil
 	if err != nil {
