@@ -118,7 +118,11 @@ func (c *serveCmd) Run(e *env) error {
 			cancel(err)
 			return
 		}
-		log.Info("ready", "addr", l.Addr().String(), "workers", s.Runtime().Workers())
+		isolation, why := s.Runtime().Isolation()
+		if why != nil {
+			log.Warn("no isolation", "why", why.Error())
+		}
+		log.Info("ready", "addr", l.Addr().String(), "workers", s.Runtime().Workers(), "isolation", string(isolation))
 	}()
 	log.Info("listen", "addr", l.Addr().String())
 	err = s.Serve(ctx, l)
