@@ -118,12 +118,15 @@ func TestAbuse(t *testing.T) {
 			for range together {
 				all.Go(func() { attack(ctx) })
 			}
+			slowest := time.Duration(0)
 			for end := time.Now().Add(700 * time.Millisecond); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 				began := time.Now()
 				v.expect(v.call("POST", "/v1/render", counting, "X-User", "good"), 200, "")
-				if took := time.Since(began); took > 2*time.Second {
-					t.Errorf("ordinary work took %v", took)
-				}
+				slowest = max(slowest, time.Since(began))
+			}
+			t.Logf("the slowest ordinary work took %v", slowest)
+			if slowest > 2*time.Second {
+				t.Errorf("ordinary work took %v", slowest)
 			}
 			cancel()
 			all.Wait()
