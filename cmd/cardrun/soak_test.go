@@ -4,7 +4,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -328,103 +327,4 @@ func TestOverload(t *testing.T) {
 	if after.Refused > after.Sent/100 || after.Latency == nil || after.Latency.P50 > 100_000 {
 		t.Errorf("five seconds later %d of %d are refused, latency %+v microseconds", after.Refused, after.Sent, after.Latency)
 	}
-}
-
-// TestTermUnderLoad ends the service while callers are at it: whoever was let in gets his answer.
-func TestTermUnderLoad(t *testing.T) {
-	soakFor(t, "CARDRUN_SOAK")
-	cases, err := conformance.Load(filepath.Join("testdata", "capacity.json"), filepath.Join("testdata", "busy.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := serve(t, "--drain", "20s")
-	ended := make(chan int)
-	go func() {
-		time.Sleep(2 * time.Second)
-		ended <- s.stop()
-	}()
-	r, err := load.Run(t.Context(), cases, load.Options{URL: s.url, Mode: load.Mix, Plan: []load.Phase{{Rate: 100, Duration: 3 * time.Second}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if exit := <-ended; exit != 0 {
-		t.Errorf("exit status %d: %q", exit, s.log)
-	}
-	// Afterwards nobody is there to connect to. Before, every request that was taken is answered.
-	for _, e := range r.Errors {
-		if !strings.Contains(e, "connect:") && !strings.Contains(e, "closed without an answer") {
-			t.Error(e)
-		}
-	}
-	if r.Mismatches > 0 || r.Answered < 150 {
-		var text strings.Builder
-		_ = r.Print(&text)
-		t.Error("\n" + text.String())
-	}
-}
-
-// TestTermLosesNothing ends the service while callers render, each over a connection that it keeps: of every request that the
-// service says it has handled, its caller has the whole answer. A request on its way to a connection that closes may be
-// turned away, but then nothing was done for it.
-func TestTermLosesNothing(t *testing.T) {
-	card, err := os.ReadFile(filepath.Join("..", "..", "examples", "tip.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{nil, {"--grace", "300ms"}} {
-		s := serve(t, append(args, "--render-cache", "0")...)
-		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
-		var mu sync.Mutex
-		answered, failed := make(map[string]int), make(map[string]error)
-		var callers sync.WaitGroup
-		for n := range 8 {
-			callers.Go(func() {
-				for i := 0; ; i++ {
-					id := fmt.Sprintf("term-%d-%d", n, i)
-					status, err := renderOnce(client, s.url, id, card)
-					mu.Lock()
-					if err == nil {
-						answered[id] = status
-					} else {
-						failed[id] = err
-					}
-					mu.Unlock()
-					if err != nil && strings.Contains(err.Error(), "connect:") {
-						return // nobody listens any more
-					}
-				}
-			})
-		}
-		time.Sleep(time.Second)
-		if exit := s.stop(); exit != 0 {
-			t.Errorf("exit status %d: %q", exit, s.log)
-		}
-		callers.Wait()
-		client.CloseIdleConnections()
-		for id, status := range s.handled {
-			if answered[id] != status || status != 200 {
-				t.Errorf("%v: %s was handled with status %d; its caller got %d, %v", args, id, status, answered[id], failed[id])
-			}
-		}
-		if len(s.handled) != len(answered) || len(answered) < 100 {
-			t.Errorf("%v: %d were handled, %d answered", args, len(s.handled), len(answered))
-		}
-		t.Logf("%v: %d handled and answered, %d turned away", args, len(answered), len(failed))
-	}
-}
-
-func renderOnce(client *http.Client, url, id string, card []byte) (status int, err error) {
-	r, err := http.NewRequest(http.MethodPost, url+"/v1/render", bytes.NewReader(card))
-	if err != nil {
-		return 0, err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("X-Request-Id", id)
-	res, err := client.Do(r)
-	if err != nil {
-		return 0, err
-	}
-	defer res.Body.Close()
-	_, err = io.Copy(io.Discard, res.Body)
-	return res.StatusCode, err
 }
