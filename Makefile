@@ -2,7 +2,8 @@
 # make quick   the tests alone
 # make browser the tests against Chromium, which is installed first where that is possible, as is axe-core from npm
 # make security  the proofs of SECURITY.md: promise, attacks tried, result
-# make soak    the service at work with hostile cards, and under ten times what it can do, for SOAK (default 30s) and OVERLOAD each
+# make soak    the service at work with hostile cards, and under ten times what it can do, for SOAK (default 30s) and OVERLOAD each;
+#              make test does the first of it for 30 seconds (make soak-short)
 # make isolate the tests of the packages that run cards once more, with the cards in worker processes (Linux)
 # make bench   the figures of the README
 # make bench-peers  cardrun beside other engines, in one run: the table of the README. Builds them, with Node from apt and packages from npm
@@ -23,12 +24,12 @@ PROBE     = ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches
 FUZZ      = ./limits:FuzzLength ./sandbox:FuzzAdapt ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches \
             ./uiapi:FuzzParseOutput ./uiapi:FuzzPlace ./uiapi/script:FuzzRead .:FuzzDecode .:FuzzCheck .:FuzzReview .:FuzzDisplayText ./cmd/cardrun:FuzzJSONSafe ./conformance:FuzzCards
 
-.PHONY: bench-peers peers test isolate quick browser chromium axe security format lint race systems bench probe soak fuzz
+.PHONY: bench-peers peers test isolate quick browser chromium axe security format lint race systems bench probe soak soak-short fuzz
 
 # The other systems are built beside the tests, which keep mostly one core busy, and give way to them.
 test: format lint
 	@$(MAKE) --no-print-directory -j2 quick systems
-	@$(MAKE) --no-print-directory browser race probe
+	@$(MAKE) --no-print-directory browser race probe soak-short
 
 # Where CI=true, the largest tables of attacks are cut to a part; `make test` and `make security` by hand run all of them.
 # One package after another: rounds have 250 ms of wall time, which packages side by side would take from one another.
@@ -95,8 +96,12 @@ systems:
 		GOOS=$${s%/*} GOARCH=$${s#*/} CGO_ENABLED=0 nice $(GO) vet -p 1 ./... || exit 1; \
 	done
 
+# Without the overload, whose times mean something only on a machine that does nothing else.
+soak-short:
+	CARDRUN_SOAK=30s $(GO) test ./cmd/cardrun -run '^Test(Soak|TermUnderLoad)$$' -count 1 -v -timeout 10m
+
 soak:
-	CARDRUN_SOAK=$(SOAK) CARDRUN_OVERLOAD=$(OVERLOAD) $(GO) test ./cmd/cardrun -run '^Test(Soak|Overload|TermUnderLoad)$$' -count 1 -v -timeout 2h
+	CARDRUN_SOAK=$(SOAK) CARDRUN_OVERLOAD=$(OVERLOAD) $(GO) test ./cmd/cardrun -run '^Test(Soak|Overload|TermUnderLoad|TermLosesNothing)$$' -count 1 -v -timeout 2h
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchtime 500x ./sandbox ./uiapi ./patches .
