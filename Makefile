@@ -96,7 +96,7 @@ systems:
 		GOOS=$${s%/*} GOARCH=$${s#*/} CGO_ENABLED=0 nice $(GO) vet -p 1 ./... || exit 1; \
 	done
 
-# Without the overload, whose times mean something only on a machine that does nothing else.
+# Without the overload, which misses its 90 % of the peak in some runs with worker processes; see the figures in the README.
 soak-short:
 	CARDRUN_SOAK=30s $(GO) test ./cmd/cardrun -run '^Test(Soak|TermUnderLoad)$$' -count 1 -v -timeout 10m
 
