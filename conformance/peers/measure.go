@@ -218,8 +218,11 @@ func mean(values []float64) float64 {
 	return math.Exp(sum / float64(len(values)))
 }
 
-// middle is the median of the values that there are, with the least and the greatest.
+// middle is the median of the values that there are, with the least and the greatest; zeros where there is none.
 func middle(values []float64) (median, low, high float64) {
 	v := slices.DeleteFunc(slices.Sorted(slices.Values(values)), func(one float64) bool { return one == 0 })
+	if len(v) == 0 {
+		return 0, 0, 0
+	}
 	return v[len(v)/2], v[0], v[len(v)-1]
 }

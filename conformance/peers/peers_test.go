@@ -114,6 +114,27 @@ func TestShortBench(t *testing.T) {
 	}
 }
 
+// What gave nothing in any run, as memory does where a few cards are less than a page, has a dash and no ratio.
+func TestTableOfNothing(t *testing.T) {
+	peers := []*peer{{Name: ownScript}, {Name: emscripten}}
+	res := &results{Versions: map[string]string{ownScript: "1", emscripten: "2"}, Values: map[string]map[string][]float64{
+		mIdle:  {ownScript: {0, 0}, emscripten: {4, 0}},
+		mFirst: {ownScript: {0, 2}, emscripten: {5, 6}},
+		mCards: {},
+	}}
+	var out bytes.Buffer
+	res.print(&out, peers)
+	for _, want := range []string{
+		"| " + mIdle + ", kB | – | 4.00 (4.00–4.00) | – | – |\n",
+		"| " + mFirst + ", ms | 2.00 (2.00–2.00) | 6.00 (5.00–6.00) | 3.00 | – |\n",
+		"| " + mCards + ", 1/s | – | – | – | – |\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the table lacks %s:\n%s", want, out.String())
+		}
+	}
+}
+
 // Ours holds every budget that is tried.
 func TestOwnBudgets(t *testing.T) {
 	peers := built(t)

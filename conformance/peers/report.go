@@ -47,13 +47,12 @@ func (res *results) print(w io.Writer, peers []*peer) {
 		}
 		fmt.Fprintf(w, "| %s, %s |", r.metric, r.unit)
 		for _, n := range names {
-			v := values[n]
-			if len(v) == 0 {
+			m, low, high := middle(values[n])
+			if m == 0 {
 				fmt.Fprint(w, " – |")
 				continue
 			}
-			runs = max(runs, len(v))
-			m, low, high := middle(v)
+			runs = max(runs, len(values[n]))
 			fmt.Fprintf(w, " %s (%s–%s) |", digits(m), digits(low), digits(high))
 		}
 		fmt.Fprintf(w, " %s | %s |\n", ratio(values, r, emscripten), ratio(values, r, stock))
