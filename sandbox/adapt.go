@@ -36,6 +36,7 @@ var exports = []struct {
 //   - memory is bounded, and a refused growth ends the guest through the tick;
 //   - QuickJS learns the real size of what it allocates;
 //   - every loop, bulk operation and recursion costs fuel, and the tick is called when there is none;
+//   - the interpreter finds the code for a bytecode without a look into memory;
 //   - recursion that leaves the stack ends the guest through the tick: QuickJS checks only some of its own;
 //   - only what the host calls is exported, and debug sections go.
 //
@@ -44,6 +45,10 @@ func adapt(wasm []byte, fuel bool) ([]byte, error) {
 	sections, err := readModule(wasm)
 	if err != nil {
 		return nil, err
+	}
+	memory, err := initialMemory(sections)
+	if err != nil {
+		return nil, fmt.Errorf("adapt qjs.wasm: %w", err)
 	}
 	var charge uint32 // index of the function that we add
 	var chargeType uint32
@@ -72,7 +77,7 @@ func adapt(wasm []byte, fuel bool) ([]byte, error) {
 		case secExport:
 			s.body = exportSection()
 		case secCode:
-			s.body, err = adaptCode(s.body, charge, fuel)
+			s.body, err = adaptCode(s.body, charge, fuel, memory)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("adapt qjs.wasm: section %d: %w", s.id, err)
@@ -117,7 +122,7 @@ var replaced = map[uint32]struct{ old, new []byte }{
 }
 
 // adaptCode rewrites every function body, and adds charge(n) = n at the end, which takes n/64 from the fuel.
-func adaptCode(body []byte, charge uint32, fuel bool) ([]byte, error) {
+func adaptCode(body []byte, charge uint32, fuel bool, memory segments) ([]byte, error) {
 	r := reader{b: body}
 	n := r.u32()
 	out := appendU32(make([]byte, 0, len(body)*5/4), n+1)
@@ -128,11 +133,15 @@ func adaptCode(body []byte, charge uint32, fuel bool) ([]byte, error) {
 			return nil, fmt.Errorf("function %d: %w", i, errWasm)
 		}
 		index := importedFunctions + i
-		if slices.Contains(arrayLengths, index) {
-			var err error
-			if code, err = shorten(code); err != nil {
-				return nil, fmt.Errorf("function %d: %w", index, err)
-			}
+		var err error
+		switch {
+		case slices.Contains(arrayLengths, index):
+			code, err = shorten(code)
+		case index == fnInterpret:
+			code, err = dispatch(code, memory)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("function %d: %w", index, err)
 		}
 		count, adapted, err := adaptFunction(code, charge, slices.Contains(recursions, index), slices.Contains(frameless, index), fuel)
 		if err != nil {
@@ -174,16 +183,21 @@ var recursions = []uint32{
 // rules its memory may make such a chain as long as it likes: so each call costs fuel, and the tick bounds the rest.
 var frameless = []uint32{138, 152, 237, 250, 350, 485, 490, 495, 514, 566, 1093, 1095, 1103}
 
-// adaptFunction inserts a fuel check behind every loop opcode and a charge before every bulk operation; and, into a
+// fuelCheck takes one from the fuel, and leaves whether there is none left.
+var fuelCheck = []byte{
+	opGlobalGet, 1, opI32Const, 1, opI32Sub, opGlobalSet, 1,
+	opGlobalGet, 1, opI32Const, 0, opI32LtS,
+}
+
+// fuelTick calls the tick, which sets the fuel anew.
+var fuelTick = []byte{opI32Const, 0x7f, opCall, fnTick, opDrop}
+
+// adaptFunction makes every turn of a loop pay and puts a charge before every bulk operation; and, into a
 // function that guards a recursion, a check of the stack and one of the fuel behind every new stack frame; into one that pays, a
-// check of the fuel where it begins. All leave
-// operands and labels as they are. It also counts the function's memory.grow instructions.
+// check of the fuel where it begins. All leave operands as they are. It also counts the function's memory.grow
+// instructions.
 func adaptFunction(code []byte, charge uint32, guard, pays, fuel bool) (grows int, out []byte, err error) {
-	check := []byte{
-		opGlobalGet, 1, opI32Const, 1, opI32Sub, opGlobalSet, 1,
-		opGlobalGet, 1, opI32Const, 0, opI32LtS, opIf, typeEmpty,
-		opI32Const, 0x7f, opCall, fnTick, opDrop, opEnd, // the host sets the global anew
-	}
+	check := slices.Concat(fuelCheck, []byte{opIf, typeEmpty}, fuelTick, []byte{opEnd})
 	// stack pointer - floor > top - floor, unsigned: below the floor, or wrapped around.
 	frame := append(appendS32([]byte{opGlobalGet, 0, opI32Const}, stackFloor), opI32Sub, opI32Const)
 	frame = append(appendS32(frame, stackTop-stackFloor), opI32GtU, opIf, typeEmpty,
@@ -200,6 +214,7 @@ func adaptFunction(code []byte, charge uint32, guard, pays, fuel bool) (grows in
 		out, last = append(out, append(slices.Clip(code[:r.p]), check...)...), r.p
 	}
 	var before byte // the opcode before
+	loops := false
 	for r.p < len(code) {
 		start := r.p
 		op, sub, err := r.instruction()
@@ -209,9 +224,8 @@ func adaptFunction(code []byte, charge uint32, guard, pays, fuel bool) (grows in
 		switch {
 		case op == opMemoryGrow:
 			grows++
-		case op == opLoop && fuel:
-			out = append(append(out, code[last:r.p]...), check...)
-			last = r.p
+		case op == opLoop:
+			loops = true
 		case guard && fuel && takesFrame(op, before, code[start+1:]):
 			out = append(append(out, code[last:r.p]...), frame...)
 			last = r.p
@@ -221,7 +235,11 @@ func adaptFunction(code []byte, charge uint32, guard, pays, fuel bool) (grows in
 		}
 		before = op
 	}
-	return grows, append(out, code[last:]...), nil
+	out = append(out, code[last:]...)
+	if loops && fuel {
+		out, err = payLoops(out)
+	}
+	return grows, out, err
 }
 
 // takesFrame tells that an instruction sets the stack pointer and takes a frame: the sum before it would give one back.

@@ -62,6 +62,7 @@ const (
 	stackFloor   = stackLow + 256                 // no frame may start below it; 128 bytes under a frame may be used without one
 	initialPages = linkedPages + stackPages       // of the adapted module
 	heapPages    = 511                            // that the allocator may add: with the rest of its linked pages just under limits.Heap
+	labels       = 84480                          // the interpreter's table: for each bytecode, the number of its label
 	maximumPages = initialPages + heapPages       // past these, memory.grow fails
 )
 

@@ -14,6 +14,7 @@ const (
 	secGlobal   = 6
 	secExport   = 7
 	secCode     = 10
+	secData     = 11
 )
 
 var errWasm = errors.New("malformed WebAssembly")
@@ -142,4 +143,46 @@ func (s *section) grow(n uint32, more []byte) (before uint32, err error) {
 	}
 	s.body = append(append(appendU32(nil, before+n), s.body[r.p:]...), more...)
 	return before, nil
+}
+
+// segments are what a module puts into its memory at first.
+type segments []struct {
+	at    uint32
+	bytes []byte
+}
+
+// initialMemory reads a module's data segments, all of which must be active, in memory 0, at a constant.
+func initialMemory(sections []section) (segments, error) {
+	var all segments
+	for _, s := range sections {
+		if s.id != secData {
+			continue
+		}
+		r := reader{b: s.body}
+		for n := r.u32(); n > 0 && !r.bad; n-- {
+			kind, op := r.u32(), r.byte()
+			at := r.u32() // signed, but that is the same for an address that is below 2 GiB and not cut short
+			if end := r.byte(); kind != 0 || op != opI32Const || end != opEnd {
+				r.fail()
+			}
+			all = append(all, struct {
+				at    uint32
+				bytes []byte
+			}{at, r.bytes(r.u32())})
+		}
+		if r.bad {
+			return nil, fmt.Errorf("read section %d: %w", s.id, errWasm)
+		}
+	}
+	return all, nil
+}
+
+// read returns n bytes of memory from address on, or nil where no segment has them all.
+func (all segments) read(address, n uint32) []byte {
+	for _, s := range all {
+		if address >= s.at && uint64(address-s.at)+uint64(n) <= uint64(len(s.bytes)) {
+			return s.bytes[address-s.at:][:n]
+		}
+	}
+	return nil
 }

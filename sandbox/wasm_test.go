@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -107,18 +108,25 @@ func TestInstructions(t *testing.T) {
 
 func TestAdaptFunction(t *testing.T) {
 	const frame = "\x23\x00\x41\x80\x82\x0c\x6b\x41\xc0\xfd\x3f\x4b\x04\x40\x41\x7d\x10\x06\x1a\x00\x0b"
-	const check = "\x23\x01\x41\x01\x6b\x24\x01\x23\x01\x41\x00\x48\x04\x40\x41\x7f\x10\x06\x1a\x0b"
+	const fuel, tick = "\x23\x01\x41\x01\x6b\x24\x01\x23\x01\x41\x00\x48", "\x41\x7f\x10\x06\x1a"
+	const check = fuel + "\x04\x40" + tick + "\x0b"
+	const turn, done = "\x02\x40" + fuel + "\x0d\x00", "\x0c\x02\x0b" + tick + "\x0c\x00\x0b\x0b"
 	for _, c := range []struct {
 		name, in, out string
 		grows         int
 	}{
 		{"nothing", "\x00\x0b", "\x00\x0b", 0},
 		{"locals stay", "\x01\x03\x7f\x20\x03\x1a\x0b", "\x01\x03\x7f\x20\x03\x1a\x0b", 0},
-		{"loop", "\x00\x03\x40\x0c\x00\x0b\x0b", "\x00\x03\x40" + check + "\x0c\x00\x0b\x0b", 0},
-		{"loop in loop", "\x00\x03\x40\x03\x7f\x0b\x1a\x0b\x0b", "\x00\x03\x40" + check + "\x03\x7f" + check + "\x0b\x1a\x0b\x0b", 0},
+		{"loop", "\x00\x03\x40\x0c\x00\x0b\x0b", "\x00\x02\x40\x03\x40" + turn + "\x0c\x01" + done + "\x0b", 0},
+		{"loop in loop", "\x00\x03\x40\x03\x7f\x0b\x1a\x0b\x0b",
+			"\x00\x02\x40\x03\x40" + turn + "\x02\x7f\x03\x7f" + turn + done + "\x1a" + done + "\x0b", 0},
+		{"branches out of loops",
+			"\x00\x02\x40\x03\x40\x04\x40\x0c\x00\x05\x0d\x01\x0b\x03\x40\x0c\x00\x0c\x01\x0c\x02\x0e\x02\x00\x02\x03\x0b\x0b\x0c\x00\x0b\x0c\x00\x0b",
+			"\x00\x02\x40\x02\x40\x03\x40" + turn + "\x04\x40\x0c\x00\x05\x0d\x02\x0b\x02\x40\x03\x40" + turn +
+				"\x0c\x01\x0c\x04\x0c\x06\x0e\x02\x01\x06\x07" + done + done + "\x0c\x00\x0b\x0c\x00\x0b", 0},
 		{"a constant that looks like a loop", "\x00\x41\x03\x1a\x0b", "\x00\x41\x03\x1a\x0b", 0},
 		{"copy", "\x00\x20\x00\xfc\x0a\x00\x00\x0b", "\x00\x20\x00\x10\xff\x07\xfc\x0a\x00\x00\x0b", 0},
-		{"fill behind a loop", "\x00\x03\x40\xfc\x0b\x00\x0b\x0b", "\x00\x03\x40" + check + "\x10\xff\x07\xfc\x0b\x00\x0b\x0b", 0},
+		{"fill behind a loop", "\x00\x03\x40\xfc\x0b\x00\x0b\x0b", "\x00\x02\x40\x03\x40" + turn + "\x10\xff\x07\xfc\x0b\x00" + done + "\x0b", 0},
 		{"frame", "\x00\x23\x00\x41\x10\x6b\x24\x00\x0b", "\x00\x23\x00\x41\x10\x6b\x24\x00" + frame + check + "\x0b", 0},
 		{"frame given back", "\x00\x23\x00\x41\x10\x6a\x24\x00\x0b", "\x00\x23\x00\x41\x10\x6a\x24\x00\x0b", 0},
 		{"another global", "\x00\x41\x10\x24\x02\x0b", "\x00\x41\x10\x24\x02\x0b", 0},
@@ -137,6 +145,40 @@ func TestAdaptFunction(t *testing.T) {
 	}
 }
 
+func TestPayLoopsRefuses(t *testing.T) {
+	for name, code := range map[string]string{
+		"a loop by its type's index": "\x00\x03\x05\x0b\x0b", "a branch too far": "\x00\x03\x40\x0c\x02\x0b\x0b",
+		"a table too far": "\x00\x03\x40\x0e\x01\x00\x7f\x0b\x0b", "a branch behind the end": "\x00\x0b\x0c\x00", "an end too many": "\x00\x0b\x0b",
+	} {
+		if out, err := payLoops([]byte(code)); !errors.Is(err, errWasm) {
+			t.Errorf("%s: %x, %v", name, out, err)
+		}
+	}
+}
+
+// TestDispatch folds a table of three labels into a branch.
+func TestDispatch(t *testing.T) {
+	const lookup = "\x41\x02\x74\x41\x80\x94\x05\x6a\x28\x02\x00\x41\x02\x6b"
+	table := make([]byte, 4*bytecodes)
+	table[0], table[4], table[8], table[12] = 3, 2, 4, 200 // the others are 0: less than the least
+	memory := segments{{labels - 1, append([]byte{9}, table...)}}
+	want := "\x00\x20\x00\x0e\x80\x02\x06\x05\x07" + strings.Repeat("\x08", bytecodes-3) + "\x08\x0b"
+	out, err := dispatch([]byte("\x00\x20\x00"+lookup+"\x0e\x03\x05\x06\x07\x08\x0b"), memory)
+	if err != nil || string(out) != want {
+		t.Errorf("%x, %v, want %x", out, err, want)
+	}
+	for name, code := range map[string]string{
+		"none": "\x00\x0b", "two": "\x00" + lookup + "\x0e\x00\x00" + lookup + "\x0e\x00\x00\x0b", "cut": "\x00" + lookup + "\x0e\xff\xff\xff\xff\x0f\x00",
+	} {
+		if out, err := dispatch([]byte(code), memory); !errors.Is(err, errWasm) {
+			t.Errorf("%s: %x, %v", name, out, err)
+		}
+	}
+	if _, err := dispatch([]byte("\x00"+lookup+"\x0e\x00\x00\x0b"), segments{{labels, table[1:]}}); !errors.Is(err, errWasm) {
+		t.Errorf("without its table: %v", err)
+	}
+}
+
 // TestAdaptRefusesAnotherBinary changes what adaptation relies on, one thing at a time.
 func TestAdaptRefusesAnotherBinary(t *testing.T) {
 	wasm, err := original()
@@ -150,6 +192,8 @@ func TestAdaptRefusesAnotherBinary(t *testing.T) {
 	}{
 		{"memory", secMemory, func([]byte) []byte { return []byte{1, 0, 4} }},
 		{"stack pointer", secGlobal, func(b []byte) []byte { return append(bytes.Clone(b[:4]), 0x80, 0x80, 0x04, opEnd) }},
+		{"initial memory", secData, func(b []byte) []byte { return append(bytes.Clone(b[:1]), 1) }},
+		{"initial memory elsewhere", secData, func(b []byte) []byte { return []byte{1, 0, opI32Const, 0, opEnd, 0} }},
 		{"code cut", secCode, func(b []byte) []byte { return b[:len(b)-1] }},
 	} {
 		sections, err := readModule(wasm)
