@@ -15,10 +15,7 @@ const maxFindings = 1000
 
 // Stylesheet is CSS that passed the check: it loads nothing, runs nothing, and cannot end the element or the scope that
 // holds it. Only this package can make one that is not empty; the zero value is the empty stylesheet.
-type Stylesheet struct {
-	text  string
-	rules []cssRule
-}
+type Stylesheet struct{ text string } // what was understood is not kept: it is twenty times as large
 
 // String is the stylesheet as printed again from what was understood, one rule a line, escapes resolved. Checking it
 // again gives the same text.
@@ -28,10 +25,12 @@ func (s Stylesheet) String() string { return s.text }
 // ".card" (R41): "section, p" becomes ".card section, .card p". What selects the page itself (:root, html, body, :scope)
 // selects the scope instead. Conditions (@media, @supports, @container, @layer) keep their rules inside; frames in @keyframes are no
 // selectors and stay. The names of keyframes, layers and containers are not scoped: a page that shows two cards in one
-// document must keep them apart by other means, such as a shadow root. scope is trusted: it is printed as given.
+// document must keep them apart by other means, such as a shadow root. scope is trusted: it is printed as given. It reads
+// the stylesheet anew, which takes as long as its check.
 func (s Stylesheet) Scoped(scope string) string {
+	c := cssChecker{source: s.text}
 	p := cssPrinter{scope: scope}
-	p.rules(s.rules, 0, false)
+	p.rules(c.read(), 0, false)
 	return p.b.String()
 }
 
@@ -48,12 +47,8 @@ func CSS(source string) (Stylesheet, []limits.Diagnostic) {
 		c.report(limits.SeverityError, limits.FieldLength, 0, "css is too long; the limit is %d characters", limits.CSSLength)
 		return Stylesheet{}, c.found
 	}
-	c.tokens = make([]cssToken, 0, min(len(c.source)/3, 4096))
 	c.checkBreakouts()
-	var rules []cssRule
-	if c.tokenize() {
-		rules = c.rules(0, len(c.tokens))
-	}
+	rules := c.read()
 	found := shorten(c.found)
 	for _, d := range found {
 		if d.Severity == limits.SeverityError {
@@ -62,7 +57,16 @@ func CSS(source string) (Stylesheet, []limits.Diagnostic) {
 	}
 	var p cssPrinter
 	p.rules(rules, 0, false)
-	return Stylesheet{p.b.String(), rules}, found
+	return Stylesheet{p.b.String()}, found
+}
+
+// read takes the source apart, as far as it is understood.
+func (c *cssChecker) read() []cssRule {
+	c.tokens = make([]cssToken, 0, min(len(c.source)/3, 4096))
+	if !c.tokenize() {
+		return nil
+	}
+	return c.rules(0, len(c.tokens))
 }
 
 // cleanCSS is the preprocessing of CSS Syntax 3, section 3.3, but for form feeds, which the tokenizer takes for line ends.
