@@ -39,9 +39,10 @@ const (
 type process struct {
 	cmd      *exec.Cmd
 	conn     *os.File // a stream socket
-	in       *bufio.Reader
-	body     []byte // of the last frame read
+	in       frames
 	out      []byte // of the last frame written
+	rest     []byte // what of it is not written yet
+	limit    int    // how long the answer may be that it owes
 	identity [sha256.Size]byte
 	cacheErr string
 
@@ -69,6 +70,9 @@ var errProcess = errors.New("worker process")
 // errUnread says that a process ended before it had read what was asked of it.
 var errUnread = errors.New("it ended before it read the question")
 
+// errLeft says that the caller's context ended before the process had answered.
+var errLeft = errors.New("the caller's context ended")
+
 // startProcess starts a worker process and waits until it serves. launch runs a function on the thread that outlives it.
 func startProcess(ctx context.Context, o Options, launch func(func() error) error) (*process, error) {
 	mine, its, err := connection()
@@ -76,7 +80,7 @@ func startProcess(ctx context.Context, o Options, launch func(func() error) erro
 		return nil, fmt.Errorf("%w: make a connection: %w", errProcess, err)
 	}
 	p := &process{
-		conn: mine, in: bufio.NewReaderSize(mine, 16<<10), ended: make(chan struct{}),
+		conn: mine, in: frames{r: bufio.NewReaderSize(mine, 16<<10)}, ended: make(chan struct{}),
 		cmd: &exec.Cmd{
 			Path: o.WorkerCommand[0], Args: o.WorkerCommand, Dir: "/",
 			Env: []string{workerVariable + "=" + workerVersion}, ExtraFiles: []*os.File{its},
@@ -123,7 +127,7 @@ func (p *process) kill() {
 // greet makes a started process a worker that serves.
 func (p *process) greet(o Options) error {
 	_ = p.conn.SetDeadline(time.Now().Add(bannerTime))
-	kind, body, err := readFrame(p.in, nil, maxText)
+	kind, body, err := p.in.next(maxText)
 	if err != nil || kind != frameBanner || string(body) != workerBanner {
 		return p.failed("it does not answer as a worker: main of the program must call ServeWorker (package cardrun or sandbox) before it does anything else", err)
 	}
@@ -136,7 +140,7 @@ func (p *process) greet(o Options) error {
 	if _, err := p.conn.Write(seal(s.append(appendFrame(nil, frameSetup)))); err != nil {
 		return p.failed("it took no setup", err)
 	}
-	kind, body, err = readFrame(p.in, nil, maxText)
+	kind, body, err = p.in.next(maxText)
 	switch {
 	case err != nil:
 		return p.failed("it did not start to serve", err)
@@ -157,14 +161,19 @@ func (p *process) greet(o Options) error {
 // failed is the error of a process that did what it should not. The process is killed, and waited for.
 func (p *process) failed(what string, err error) error {
 	p.kill()
-	<-p.ended
+	status := "it does not end"
+	select {
+	case <-p.ended:
+		status = p.status
+	case <-time.After(grace): // the kernel has it, for a disk that does not answer perhaps
+	}
 	switch {
 	case err == nil:
 		return fmt.Errorf("%w: %s", errProcess, what)
 	case errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET):
-		return fmt.Errorf("%w: %s: %w (%s)", errProcess, what, errUnread, p.status)
+		return fmt.Errorf("%w: %s: %w (%s)", errProcess, what, errUnread, status)
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrClosed):
-		return fmt.Errorf("%w: %s: it ended (%s)", errProcess, what, p.status)
+		return fmt.Errorf("%w: %s: it ended (%s)", errProcess, what, status)
 	}
 	return fmt.Errorf("%w: %s: %w", errProcess, what, err)
 }
@@ -179,33 +188,50 @@ func plainText(b []byte) string {
 	}, string(b))
 }
 
-// ask has the worker do one round. An error means that the process is gone.
-func (p *process) ask(ctx context.Context, q question) (answer, error) {
-	start := time.Now()
-	last := start.Add(q.budget + grace)
-	_ = p.conn.SetDeadline(last)
-	p.out = seal(q.append(appendFrame(p.out[:0], frameRound)))
-	if _, err := p.conn.Write(p.out); err != nil {
-		return answer{}, p.failed("it took no question", err)
+// exchange writes what is left of a question and reads the answer. When a deadline stopped it, it can be called again.
+func (p *process) exchange() (kind byte, body []byte, err error) {
+	for len(p.rest) > 0 {
+		n, err := p.conn.Write(p.rest)
+		if p.rest = p.rest[n:]; err != nil {
+			return 0, nil, err
+		}
 	}
+	kind, body, err = p.in.next(p.limit)
+	if cap(body) > frameStep {
+		p.in.body, p.out = nil, nil // what was once needed for a large guest
+	}
+	return kind, body, err
+}
+
+// request puts a question and waits for the answer, for so long, and no longer than the caller's context. The error is errLeft
+// when that ended first: then the process owes the answer. The answer is good until the next request.
+func (p *process) request(ctx context.Context, frame []byte, limit int, within time.Duration) (kind byte, body []byte, err error) {
+	p.out, p.rest, p.limit = frame, seal(frame), limit
+	_ = p.conn.SetDeadline(time.Now().Add(within))
 	if ctx.Done() != nil {
 		var wg sync.WaitGroup
 		wg.Add(1)
 		stop := context.AfterFunc(ctx, func() {
 			defer wg.Done()
-			// The worker stops at its next tick, and answers.
-			if at := time.Now().Add(grace); at.Before(last) {
-				_ = p.conn.SetDeadline(at)
-			}
-			_, _ = p.conn.Write(seal(appendFrame(nil, frameStop)))
+			_ = p.conn.SetDeadline(time.Unix(1, 0))
 		})
 		defer func() {
 			if !stop() {
-				wg.Wait() // so that the next question does not come in between
+				wg.Wait() // so that it does not stop the next request
 			}
 		}()
 	}
-	kind, body, err := p.read(answerLength(q.MaxOutput))
+	kind, body, err = p.exchange()
+	if errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() != nil {
+		err = errLeft
+	}
+	return kind, body, err
+}
+
+// ask has the worker do one round. An error other than errLeft means that the process is gone.
+func (p *process) ask(ctx context.Context, q question) (answer, error) {
+	start := time.Now()
+	kind, body, err := p.request(ctx, q.append(appendFrame(p.out[:0], frameRound)), answerLength(q.MaxOutput), q.budget+grace)
 	if err == nil && kind != frameDone {
 		err = errFrame
 	}
@@ -213,22 +239,23 @@ func (p *process) ask(ctx context.Context, q question) (answer, error) {
 	if err == nil {
 		a, err = parseAnswer(body, q, time.Since(start))
 	}
-	if err != nil {
-		return answer{}, p.failed("it gave no answer", err)
+	switch {
+	case err == nil || err == errLeft:
+		return a, err
+	case len(p.rest) > 0:
+		return answer{}, p.failed("it took no question", err)
 	}
-	return a, nil
+	return answer{}, p.failed("it gave no answer", err)
 }
 
-// freeze has the worker freeze its guest, and close it when it is to move out. An error other than ErrTooLarge means that the
-// process is gone.
-func (p *process) freeze(limit int, identity []byte, out bool) ([]byte, error) {
-	_ = p.conn.SetDeadline(time.Now().Add(freezeTime))
-	p.out = seal(appendBool(appendU64(appendFrame(p.out[:0], frameFreeze), uint64(max(limit, 0))), out))
-	if _, err := p.conn.Write(p.out); err != nil {
-		return nil, p.failed("it took no question", err)
-	}
-	kind, body, err := p.read(maxFrozen)
+// freeze has the worker freeze its guest, and close it when it is to move out. An error other than ErrTooLarge and errLeft means
+// that the process is gone.
+func (p *process) freeze(ctx context.Context, limit int, identity []byte, out bool) ([]byte, error) {
+	frame := appendBool(appendU64(appendFrame(p.out[:0], frameFreeze), uint64(max(limit, 0))), out)
+	kind, body, err := p.request(ctx, frame, maxFrozen, freezeTime)
 	switch {
+	case err == errLeft:
+		return nil, err
 	case err == nil && kind == frameLarge && !out:
 		return nil, ErrTooLarge
 	case err == nil && kind == frameFrozen && len(body) >= frozenPages && string(body[:frozenEngine]) == frozenMagic &&
@@ -240,19 +267,33 @@ func (p *process) freeze(limit int, identity []byte, out bool) ([]byte, error) {
 	return nil, p.failed("it did not freeze its guest", err)
 }
 
-// read reads a frame. Its body is good until the next one is read.
-func (p *process) read(limit int) (kind byte, body []byte, err error) {
-	kind, body, err = readFrame(p.in, p.body, limit)
-	if p.body = body; cap(p.body) > frameStep {
-		p.body, p.out = nil, nil // what was once needed for a large guest
+// late takes the answer that the process owes for a question that it need not be stopped in. An error means that it is gone.
+func (p *process) late() error {
+	_ = p.conn.SetDeadline(time.Now().Add(freezeTime))
+	if _, _, err := p.exchange(); err != nil {
+		return p.failed("it gave no answer", err)
 	}
-	return kind, body, err
+	return nil
 }
 
-// clear has the worker close its guest. It does not wait for that: nothing is asked of the worker before it has.
-func (p *process) clear() {
+// clear has the worker close its guest, and stop the round before where it still owes that answer. An error means that the
+// process is gone.
+func (p *process) clear(owes bool) (err error) {
 	_ = p.conn.SetDeadline(time.Now().Add(grace))
-	if _, err := p.conn.Write(seal(appendFrame(p.out[:0], frameClose))); err != nil {
-		p.kill()
+	if owes {
+		p.rest = append(p.rest[:len(p.rest):len(p.rest)], seal(appendFrame(nil, frameStop))...)
+		_, _, err = p.exchange()
 	}
+	if err == nil {
+		var kind byte
+		p.out = appendFrame(p.out[:0], frameClose)
+		p.rest, p.limit = seal(p.out), 0
+		if kind, _, err = p.exchange(); err == nil && kind != frameClosed {
+			err = errFrame
+		}
+	}
+	if err != nil {
+		return p.failed("it did not close its guest", err)
+	}
+	return nil
 }

@@ -21,7 +21,7 @@ const (
 	frameSetup  = 'S' // to the worker, first: setup
 	frameRound  = 'R' // run or compile: question; answered by frameDone
 	frameFreeze = 'F' // limit in 8 bytes, 1 to close the guest as well; answered by frameFrozen or frameLarge
-	frameClose  = 'X' // close the guest; not answered
+	frameClose  = 'X' // close the guest, if there is one; answered by frameClosed
 	frameStop   = '!' // stop the round; ignored when there is none
 
 	frameBanner = 'B' // from the worker, first: workerBanner
@@ -29,6 +29,7 @@ const (
 	frameFailed = 'N' // why it cannot serve, as text
 	frameDone   = 'D' // answer
 	frameFrozen = 'Z' // frozen state
+	frameClosed = 'C' // there is no guest any more
 	frameLarge  = 'L' // the guest has too much in its memory to be frozen
 )
 
@@ -63,37 +64,56 @@ func seal(b []byte) []byte {
 
 // readFrame reads one frame of at most that many bytes into buf, which it lets grow only with what really came.
 func readFrame(r *bufio.Reader, buf []byte, most int) (kind byte, body []byte, err error) {
-	head, err := r.Peek(frameHead)
-	if err != nil {
-		if len(head) > 0 && err == io.EOF {
-			err = io.ErrUnexpectedEOF
+	f := frames{r: r, body: buf}
+	return f.next(most)
+}
+
+// frames reads one frame after another. Whoever was stopped by a deadline may go on where he was.
+type frames struct {
+	r     *bufio.Reader
+	begun bool // there was a head
+	kind  byte
+	left  int    // what has not come yet
+	body  []byte // what has; its memory is used again
+}
+
+// next reads a frame of at most that many bytes. Its body is good until the next call.
+func (f *frames) next(most int) (kind byte, body []byte, err error) {
+	if !f.begun {
+		f.body = f.body[:0]
+		head, err := f.r.Peek(frameHead)
+		if err != nil {
+			if len(head) > 0 && err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return 0, f.body, err
 		}
-		return 0, buf[:0], err
-	}
-	n, kind := uint64(binary.LittleEndian.Uint32(head)), head[4]
-	if n > uint64(most) {
-		return kind, buf[:0], fmt.Errorf("%w: %d bytes, more than %d", errFrame, n, most)
-	}
-	if _, err := r.Discard(frameHead); err != nil {
-		return kind, buf[:0], err
-	}
-	body = buf[:0]
-	for left := int(n); left > 0; {
-		step := min(left, frameStep)
-		start := len(body)
-		if cap(body)-start < step {
-			body = append(make([]byte, 0, max(2*cap(body), start+step)), body...)
+		n := uint64(binary.LittleEndian.Uint32(head))
+		if f.kind = head[4]; n > uint64(most) {
+			return f.kind, f.body, fmt.Errorf("%w: %d bytes, more than %d", errFrame, n, most)
 		}
-		body = body[:start+step]
-		if _, err := io.ReadFull(r, body[start:]); err != nil {
+		if _, err := f.r.Discard(frameHead); err != nil {
+			return f.kind, f.body, err
+		}
+		f.begun, f.left = true, int(n)
+	}
+	for f.left > 0 {
+		step, start := min(f.left, frameStep), len(f.body)
+		if cap(f.body)-start < step {
+			f.body = append(make([]byte, 0, max(2*cap(f.body), start+step)), f.body...)
+		}
+		n, err := io.ReadFull(f.r, f.body[start:start+step])
+		f.body = f.body[:start+n]
+		f.left -= n
+		if err != nil {
 			if err == io.EOF {
 				err = io.ErrUnexpectedEOF
 			}
-			return kind, body[:start], err
+			return f.kind, f.body, err
 		}
-		left -= step
 	}
-	return kind, body, nil
+	f.begun = false
+	return f.kind, f.body, nil
 }
 
 // fields reads a frame's body field by field. After a field that is not there, bad is set and every field is zero.

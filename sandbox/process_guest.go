@@ -101,8 +101,17 @@ func (g *Guest) question(ctx context.Context, q question) (*process, answer, err
 		}
 		q.begin = begin
 		a, err := p.ask(ctx, q)
-		if err == nil {
+		switch err {
+		case nil:
 			return p, a, nil
+		case errLeft:
+			if q.mode == modeOpen {
+				l.linger(g, p)
+			} else {
+				l.abandon(g, p)
+				g.ended = true
+			}
+			return nil, answer{}, endContext.explain(ctx, g.budget, g.fuel, nil)
 		}
 		l.giveBack(g, p, false)
 		if begin.kind == beginNot || tries == 2 || !errors.Is(err, errUnread) {
@@ -154,7 +163,11 @@ func (g *Guest) freezeAway(ctx context.Context, limit int) ([]byte, error) {
 		l.giveBack(g, p, false)
 		return nil, a.ending.explain(ctx, g.budget, g.fuel, nil)
 	}
-	frozen, err = p.freeze(limit, l.identity[:], false)
+	frozen, err = p.freeze(ctx, limit, l.identity[:], false)
+	if err == errLeft {
+		l.linger(g, p)
+		return nil, fmt.Errorf("freeze guest: %w", ctx.Err())
+	}
 	if err != nil && !errors.Is(err, ErrTooLarge) {
 		g.ended = true
 		l.giveBack(g, p, false)

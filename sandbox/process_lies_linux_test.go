@@ -43,8 +43,10 @@ func liar(seed string) int {
 				return 1
 			}
 			seal(out)
-		default:
+		case frameClose:
 			honest.leave()
+			out = seal(appendFrame(nil, frameClosed))
+		default:
 			continue
 		}
 		switch rng.IntN(10) {

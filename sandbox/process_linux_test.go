@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -164,7 +163,7 @@ func TestProcessesChangeNothing(t *testing.T) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		for l.moveOut(g.away.p, &moved); !moved; {
-			_ = l.wait(context.Background())
+			_ = l.wait(context.Background(), time.Time{})
 		}
 		return g
 	}
@@ -371,56 +370,4 @@ func TestProcessesLeaveNothing(t *testing.T) {
 	if n := descriptors(); n != open {
 		t.Errorf("%d descriptors are left", n-open)
 	}
-}
-
-// halt stops a process, and waits until each of its threads has stopped.
-func halt(t *testing.T, p *process) {
-	t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	for range 5000 {
-		tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.cmd.Process.Pid))
-		if err != nil || len(tasks) == 0 {
-			t.Fatalf("%d threads, %v", len(tasks), err)
-		}
-		if !slices.ContainsFunc(tasks, func(task string) bool {
-			b, err := os.ReadFile(task)
-			return err == nil && !strings.Contains(string(b), ") T ")
-		}) {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Fatal("the process goes on")
-}
-
-// TestProcessThatHangsAtRest stops a process whose guest rests: who needs a process meanwhile waits no longer than he likes, or
-// gets another one.
-func TestProcessThatHangsAtRest(t *testing.T) {
-	e := apart(t, Options{Workers: 1})
-	resting := newGuest(t, e, Activation{})
-	if _, err := resting.Run(context.Background(), Round{Input: []byte("0"), Script: "out = 1", MaxOutput: 9}); err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range processes(e) {
-		halt(t, p)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
-	defer cancel()
-	g := newGuest(t, e, Activation{})
-	start := time.Now()
-	if _, err := g.Run(ctx, Round{Input: []byte("0"), Script: "out = 2", MaxOutput: 9}); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > freezeTime/2 {
-		t.Errorf("after %v: %v", time.Since(start), err)
-	}
-	if res, err := g.Run(context.Background(), Round{Input: []byte("0"), Script: "out = 3", MaxOutput: 9}); err != nil || string(res.Output) == "" || time.Since(start) > freezeTime*9/10 {
-		t.Errorf("after %v: %q, %v", time.Since(start), res.Output, err)
-	}
-	if _, err := resting.Run(context.Background(), Round{Input: []byte("0"), MaxOutput: 9}); limits.CodeOf(err) != limits.Engine {
-		t.Errorf("the guest of a process that hangs: %v", err)
-	}
-	g.Close()
-	resting.Close()
-	expectWhole(t, e)
-	t.Log("attacks: 3")
 }

@@ -21,6 +21,10 @@ const (
 	retryMost = 5 * time.Second
 )
 
+// clearTime is how long a guest waits for a process that is closing the one before, which takes some 20 µs, before he looks
+// further: it may be one that hangs.
+const clearTime = 5 * time.Millisecond
+
 // pool is the worker processes of an engine. A guest has one for as long as no other guest needs it more, so there may be
 // many more guests than processes, and never two of them in one.
 //
@@ -39,6 +43,7 @@ type pool struct {
 	all      map[*process]struct{}
 	free     []*process
 	resting  []*process    // by when their guest ran last
+	clearing int           // processes that are closing a guest nobody waits for
 	starting int           // processes that are being started
 	want     int           // how many there should be
 	most     int           // how many there may be
@@ -91,7 +96,7 @@ func (l *pool) open(ctx context.Context, first *process) (err error) {
 	l.want = l.o.Workers
 	l.refill()
 	for l.starting > 0 && l.failure == nil && err == nil {
-		err = l.wait(ctx)
+		err = l.wait(ctx, time.Time{})
 	}
 	return err
 }
@@ -201,18 +206,25 @@ func (l *pool) tell() {
 	}
 }
 
-// wait lets go of mu, which the caller holds, until something changed or the context ended.
-func (l *pool) wait(ctx context.Context) error {
+// wait lets go of mu, which the caller holds, until something changed, the context ended, or that time came, where it is set.
+func (l *pool) wait(ctx context.Context, until time.Time) error {
+	var timer <-chan time.Time
+	if !until.IsZero() {
+		t := time.NewTimer(time.Until(until))
+		defer t.Stop()
+		timer = t.C
+	}
 	l.waiting++
 	changed := l.changed
 	l.mu.Unlock()
 	defer l.mu.Lock()
 	select {
 	case <-changed:
-		return nil
+	case <-timer:
 	case <-ctx.Done():
 		return fmt.Errorf("wait for a worker process: %w", ctx.Err())
 	}
+	return nil
 }
 
 // lease gives the guest's process, busy, or one that is free for it, and how the guest begins there. The caller has a place
@@ -221,8 +233,9 @@ func (l *pool) lease(ctx context.Context, g *Guest) (*process, beginning, error)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var moved *bool // whether the guest that is moved out for this one is out
+	start := time.Now()
 	for {
-		a := g.away
+		a, until := g.away, time.Time{}
 		switch {
 		case a.lost != nil:
 			return nil, beginning{}, a.lost
@@ -237,6 +250,8 @@ func (l *pool) lease(ctx context.Context, g *Guest) (*process, beginning, error)
 			p.state, p.guest, a.p = stateBusy, g, p
 			return p, a.begin, nil
 		case moved != nil && !*moved:
+		case l.clearing > 0 && time.Since(start) < clearTime:
+			until = start.Add(clearTime)
 		case len(l.resting) > 0:
 			l.grow()
 			moved = new(bool)
@@ -247,7 +262,7 @@ func (l *pool) lease(ctx context.Context, g *Guest) (*process, beginning, error)
 		if len(l.all) == 0 && l.failure != nil {
 			return nil, beginning{}, &limits.Error{Code: limits.Engine, Message: "no worker process can be started", Cause: l.failure}
 		}
-		if err := l.wait(ctx); err != nil {
+		if err := l.wait(ctx, until); err != nil {
 			return nil, beginning{}, err
 		}
 	}
@@ -268,7 +283,7 @@ func (l *pool) moveOut(p *process, moved *bool) {
 	l.starts.Add(1)
 	go func() {
 		defer l.starts.Done()
-		frozen, err := p.freeze(maximumPages*pageSize, l.identity[:], true)
+		frozen, err := p.freeze(context.Background(), maximumPages*pageSize, l.identity[:], true)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		*moved = true
@@ -278,14 +293,15 @@ func (l *pool) moveOut(p *process, moved *bool) {
 
 // movedOut ends what moveOut began. The caller holds mu.
 func (l *pool) movedOut(p *process, frozen []byte, err error) {
-	a := p.guest.away
-	p.guest, a.p = nil, nil
-	if err != nil {
-		a.lost = err
-	} else {
-		a.begin = beginning{kind: beginThaw, frozen: frozen}
-		l.release(p)
+	if g := p.guest; g != nil { // it was not closed meanwhile
+		g.away.p = nil
+		if err != nil {
+			g.away.lost = err
+		} else {
+			g.away.begin = beginning{kind: beginThaw, frozen: frozen}
+		}
 	}
+	l.release(p)
 	l.tell()
 }
 
@@ -301,41 +317,87 @@ func (l *pool) release(p *process) {
 func (l *pool) giveBack(g *Guest, p *process, rests bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, alive := l.all[p]
-	switch {
-	case !alive && rests:
-		g.away.p, g.away.lost = nil, fmt.Errorf("%w: it ended after the round (%s)", errProcess, p.status)
-	case rests:
-		p.state = stateRest
-		g.away.begin = beginning{}
-		l.resting = append(l.resting, p)
-	default:
+	if rests {
+		l.settle(g, p)
+	} else {
 		g.away.p = nil
 		l.release(p)
 	}
 	l.tell()
 }
 
-// evict takes a guest that is closed out of its process.
+// settle lets a guest rest in its process, which was busy. The caller holds mu.
+func (l *pool) settle(g *Guest, p *process) {
+	if _, alive := l.all[p]; !alive {
+		g.away.p, g.away.lost = nil, fmt.Errorf("%w: it ended after the round (%s)", errProcess, p.status)
+		return
+	}
+	p.state = stateRest
+	g.away.begin = beginning{}
+	l.resting = append(l.resting, p)
+}
+
+// evict takes a guest that is closed out of its process. It waits for nothing.
 func (l *pool) evict(g *Guest) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for g.away.p != nil && g.away.p.state != stateRest {
-		_ = l.wait(context.Background()) // it is just being moved out
-	}
-	g.away.begin = beginning{}
 	p := g.away.p
+	g.away.p, g.away.begin = nil, beginning{}
 	if p == nil {
 		return
 	}
-	l.resting = without(l.resting, p)
-	p.state = stateBusy
-	l.mu.Unlock()
-	p.clear()
+	p.guest = nil // and whoever moves it out, or waits for what it owes, finds it closed
+	if p.state == stateRest {
+		l.resting = without(l.resting, p)
+		p.state = stateBusy
+		l.clear(p, false)
+	}
+}
+
+// abandon takes a guest whose caller has left out of its process, which runs its round.
+func (l *pool) abandon(g *Guest, p *process) {
 	l.mu.Lock()
-	g.away.p = nil
-	l.release(p)
-	l.tell()
+	defer l.mu.Unlock()
+	p.guest, g.away.p = nil, nil
+	l.clear(p, true)
+}
+
+// clear makes a busy process free once it has closed the guest that was in it, and ended the round that it may be in. One that does
+// not say in time that it has is ended, so that no other guest meets it. The caller holds mu.
+func (l *pool) clear(p *process, owes bool) {
+	l.clearing++
+	l.starts.Add(1)
+	go func() {
+		defer l.starts.Done()
+		_ = p.clear(owes)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.clearing--
+		l.release(p)
+		l.tell()
+	}()
+}
+
+// linger takes the answer that a process owes to a caller who has left, and lets its guest rest.
+func (l *pool) linger(g *Guest, p *process) {
+	l.starts.Add(1)
+	go func() {
+		defer l.starts.Done()
+		err := p.late()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		switch closed := p.guest != g; {
+		case closed && err == nil:
+			l.clear(p, false)
+		case closed:
+			l.release(p)
+		case err != nil:
+			g.away.p, g.away.lost = nil, err
+		default:
+			l.settle(g, p)
+		}
+		l.tell()
+	}()
 }
 
 // count is how many processes ended that were to serve on.

@@ -22,8 +22,9 @@ func ServeWorker() {
 
 // workerHooks let tests stand in for what a worker does, or do something else in its place.
 type workerHooks struct {
-	locked func()              // called once the worker is locked down
-	asked  func(question) bool // called for each question; true to take it as answered
+	locked  func()              // called once the worker is locked down
+	asked   func(question) bool // called for each question; true to take it as answered
+	closing func()              // called before a guest is closed
 }
 
 // workerMemory is what Go may keep in a worker beside its guest's memory before it collects its garbage in earnest.
@@ -128,8 +129,11 @@ func (w *worker) serve(h workerHooks) error {
 				return err
 			}
 		case frameClose:
+			if h.closing != nil {
+				h.closing()
+			}
 			w.leave()
-			continue
+			w.out = appendFrame(w.out[:0], frameClosed)
 		case frameStop:
 			continue // the round was over before it came
 		default:
