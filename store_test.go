@@ -183,9 +183,12 @@ func TestTimeoutsAreNotRemembered(t *testing.T) {
 			if s, err := r.Render(t.Context(), &card, RenderOptions{}); err != nil || s.Outcome != Failed || s.Rounds[0].Usage.Cached {
 				t.Errorf("%+v, %v", s, err)
 			}
-			if _, s, err := r.Open(t.Context(), &card, SessionOptions{}); err != nil || s.Outcome != Failed || s.Rounds[0].Usage.Cached {
+			failed, s, err := r.Open(t.Context(), &card, SessionOptions{})
+			if err != nil || s.Outcome != Failed || s.Rounds[0].Usage.Cached {
 				t.Errorf("%+v, %v", s, err)
+				return
 			}
+			failed.Close()
 		})
 	}
 	wait.Wait()

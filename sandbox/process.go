@@ -155,6 +155,9 @@ func (p *process) greet(o Options) error {
 	if err := f.end(); err != nil {
 		return p.failed("it did not start to serve", err)
 	}
+	if err := lockedDown(p.cmd.Process.Pid); err != nil {
+		return p.failed("it is not locked down", err)
+	}
 	return nil
 }
 

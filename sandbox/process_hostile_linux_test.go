@@ -10,11 +10,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/elastic/go-seccomp-bpf"
 
 	"example.com/cardrun/limits"
 )
@@ -58,6 +61,7 @@ var workerRoles = map[string]func(string) int{
 	"tired": func(string) int { // it sleeps when it is to close a guest
 		return serveWorker(workerHooks{closing: func() { time.Sleep(time.Hour) }})
 	},
+	"open":   func(how string) int { return serveWorker(workerHooks{lock: badLocks[how]}) },
 	"liar":   liar,
 	"silent": func(string) int { time.Sleep(time.Minute); return 0 },
 	"lazy":   func(string) int { say(frameBanner, workerBanner); time.Sleep(time.Minute); return 0 },
@@ -72,6 +76,9 @@ var workerRoles = map[string]func(string) int{
 	},
 	"other": func(string) int { // an engine of another identity each time
 		say(frameBanner, workerBanner)
+		if err := descriptor(workerDescriptor).lockDown(); err != nil {
+			return 1
+		}
 		say(frameReady, string(appendField(binary.LittleEndian.AppendUint64(make([]byte, 24), uint64(os.Getpid())), "")))
 		_, _ = io.Copy(io.Discard, descriptor(workerDescriptor))
 		return 0
@@ -269,6 +276,30 @@ func TestProcessKilled(t *testing.T) {
 	t.Logf("attacks: %d", kills)
 }
 
+// badLocks are ways to lock a worker down that leave it open.
+var badLocks = map[string]func(descriptor) error{
+	"not at all": func(descriptor) error { return nil },
+	// What the kernel would do if the flag that spreads the filter were lost.
+	"one thread": func(descriptor) error {
+		return seccomp.LoadFilter(seccomp.Filter{NoNewPrivs: true, Policy: policy(os.Getpid())})
+	},
+	// A thread with a filter of its own keeps the kernel from putting another one on any; the library takes its number for success.
+	"a thread that resists": func(d descriptor) error {
+		done := make(chan error)
+		go func() {
+			runtime.LockOSThread()
+			done <- seccomp.LoadFilter(seccomp.Filter{NoNewPrivs: true, Policy: seccomp.Policy{
+				DefaultAction: seccomp.ActionAllow, Syscalls: []seccomp.SyscallGroup{{Action: seccomp.ActionErrno, Names: []string{"reboot"}}}}})
+			select {}
+		}()
+		return errors.Join(<-done, d.lockDown())
+	},
+	// Root may put a filter on without giving privileges up.
+	"privileges": func(descriptor) error {
+		return seccomp.LoadFilter(seccomp.Filter{Flag: seccomp.FilterFlagTSync, Policy: policy(os.Getpid())})
+	},
+}
+
 // TestProcessStarts starts what is no worker, or a bad one.
 func TestProcessStarts(t *testing.T) {
 	before, open := children(t), descriptors()
@@ -284,6 +315,10 @@ func TestProcessStarts(t *testing.T) {
 		{self("says \xff\xff\xff\xffB"), "main of the program must call ServeWorker"},
 		{self("says "), "main of the program must call ServeWorker"},
 		{self("failed"), "?[31mno"},
+		{self("open not at all"), "has no seccomp filter"},
+		{self("open one thread"), "has no seccomp filter"},
+		{self("open a thread that resists"), "has no seccomp filter"},
+		{self("open privileges"), "may get new privileges"},
 		{self("other"), ""},
 	} {
 		e, err := New(context.Background(), Options{Prelude: plainPrelude, Isolation: IsolationProcess, WorkerCommand: c.command, Workers: 1})
@@ -300,6 +335,10 @@ func TestProcessStarts(t *testing.T) {
 			}
 			g.Close()
 			_ = e.Close()
+			continue
+		}
+		if err != nil && strings.Contains(err.Error(), "permission denied") {
+			t.Logf("%q: only root may do this: %v", c.command, err)
 			continue
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.ContainsAny(err.Error(), "\x1b\n") {

@@ -22,9 +22,10 @@ func ServeWorker() {
 
 // workerHooks let tests stand in for what a worker does, or do something else in its place.
 type workerHooks struct {
-	locked  func()              // called once the worker is locked down
-	asked   func(question) bool // called for each question; true to take it as answered
-	closing func()              // called before a guest is closed
+	lock    func(descriptor) error // in place of lockDown
+	locked  func()                 // called once the worker is locked down
+	asked   func(question) bool    // called for each question; true to take it as answered
+	closing func()                 // called before a guest is closed
 }
 
 // workerMemory is what Go may keep in a worker beside its guest's memory before it collects its garbage in earnest.
@@ -87,7 +88,11 @@ func (w *worker) start(h workerHooks) error {
 	runtime.GOMAXPROCS(1)
 	debug.SetMemoryLimit(workerMemory)
 	debug.FreeOSMemory()
-	if err := w.conn.lockDown(); err != nil {
+	lock := descriptor.lockDown
+	if h.lock != nil {
+		lock = h.lock
+	}
+	if err := lock(w.conn); err != nil {
 		return fmt.Errorf("lock the worker down: %w", err)
 	}
 	if h.locked != nil {

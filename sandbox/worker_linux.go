@@ -29,6 +29,46 @@ func confine(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
+// lockedDown tells whether a worker is, from outside, where nothing that it says counts: every one of its threads has a seccomp
+// filter and no new privileges. That the worker had the filter put on is not enough. The kernel leaves it off all threads but
+// answers with a number and no error where it cannot be put on one of them, and the library does not look at that.
+func lockedDown(pid int) error {
+	const passes = 100 // a thread that ends meanwhile may have started one that was not on the list
+	for range passes {
+		again, err := threadsLocked(pid)
+		if err != nil || !again {
+			return err
+		}
+	}
+	return errors.New("its threads come and go, so that they cannot be looked at")
+}
+
+// threadsLocked looks at each thread once; again says that one ended meanwhile.
+func threadsLocked(pid int) (again bool, err error) {
+	dir := fmt.Sprintf("/proc/%d/task/", pid)
+	threads, err := os.ReadDir(dir)
+	if err != nil {
+		return false, err
+	}
+	if len(threads) == 0 {
+		return false, errors.New("it has no thread")
+	}
+	for _, thread := range threads {
+		status, err := os.ReadFile(dir + thread.Name() + "/status")
+		switch {
+		case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH):
+			again = true
+		case err != nil:
+			return false, err
+		case !strings.Contains(string(status), "\nSeccomp:\t2\n"):
+			return false, fmt.Errorf("thread %s has no seccomp filter", thread.Name())
+		case !strings.Contains(string(status), "\nNoNewPrivs:\t1\n"):
+			return false, fmt.Errorf("thread %s may get new privileges", thread.Name())
+		}
+	}
+	return again, nil
+}
+
 // connection makes the two ends of a connection with a worker. The second is for a process that does nothing else while it
 // waits.
 func connection() (mine, its *os.File, err error) {
