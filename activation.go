@@ -31,9 +31,11 @@ type activation struct {
 	sanitized func(time.Duration) // of the runtime, or nil
 }
 
-// open prepares an activation; nothing of the card runs yet.
-func (r *Runtime) open(k *Checked, o RenderOptions) (*activation, error) {
-	g, err := r.engine.Guest(activationOf(o))
+// open prepares an activation; nothing of the card runs yet. Once says that it is for its initialization alone.
+func (r *Runtime) open(k *Checked, o RenderOptions, once bool) (*activation, error) {
+	of := activationOf(o)
+	of.Once = once
+	g, err := r.engine.Guest(of)
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func (p *prober) run(a *activation) *run {
 // start runs the script on a document in which controls have the given values, where they can have them. nil is the
 // initial document.
 func (p *prober) start(ctx context.Context, values []patches.Control) (*run, error) {
-	a, err := p.rt.open(p.card, p.options)
+	a, err := p.rt.open(p.card, p.options, false)
 	if err != nil {
 		return nil, err
 	}

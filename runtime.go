@@ -174,15 +174,16 @@ func (r *Runtime) Remembered(c *Card, o RenderOptions) *Snapshot {
 
 // render runs a card once. The activation, nil for a card that was rejected, is over.
 func (r *Runtime) render(ctx context.Context, c *Card, o RenderOptions, begun func()) (*Snapshot, *activation, error) {
-	a, s, err := r.initialize(ctx, c, nil, o, hooks{begun: begun})
+	a, s, err := r.initialize(ctx, c, nil, o, hooks{begun: begun, once: true})
 	if a != nil {
 		a.close()
 	}
 	return s, a, err
 }
 
-// hooks are what is done on the way of an initialization. Both may be nil.
+// hooks are what is done on the way of an initialization. They may be nil.
 type hooks struct {
+	once  bool                                                       // nothing comes after it
 	begun func()                                                     // when there is a worker
 	last  func(onWorker context.Context, a *activation, s *Snapshot) // before the worker is given back
 }
@@ -197,7 +198,7 @@ func (r *Runtime) initialize(ctx context.Context, c *Card, known *Checked, o Ren
 			return nil, s, err
 		}
 	}
-	a, err := r.open(known, o)
+	a, err := r.open(known, o, then.once)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -237,7 +238,7 @@ func (r *Runtime) withSyntax(ctx context.Context, c *Card, found []Diagnostic) (
 	if c.unread["javascript"] || !withinReach(c.JavaScript, limits.JavaScriptLength) {
 		return found, nil
 	}
-	g, err := r.engine.Guest(sandbox.Activation{})
+	g, err := r.engine.Guest(sandbox.Activation{Once: true})
 	if err != nil {
 		return nil, err
 	}

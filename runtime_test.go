@@ -306,7 +306,7 @@ func BenchmarkInit(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		a, err := r.open(k, RenderOptions{})
+		a, err := r.open(k, RenderOptions{}, false)
 		if err != nil {
 			b.Fatal(err)
 		}

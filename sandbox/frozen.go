@@ -123,6 +123,7 @@ func (e *Engine) thaw(frozen []byte, a *Activation, reseed bool) (*Guest, error)
 		now = a.Now
 	}
 	g := e.newGuest(i, now)
+	g.once = a != nil && a.Once
 	if reseed {
 		g.random, err = e.image.seed(i, a.seed())
 	} else {

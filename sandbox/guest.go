@@ -17,6 +17,9 @@ type Activation struct {
 	Seed *uint64
 	// Now stops the guest's clock at a time; zero is the real clock.
 	Now time.Time
+	// Once says that the guest is for one call of Run or Compile, and ends with it even when all went well. Close it all the
+	// same. In a worker process such a guest is gone with the answer, which spares it a second errand.
+	Once bool
 }
 
 // Check refuses a time that the guest's clock cannot tell: years before 1970 or after 2261.
@@ -87,6 +90,7 @@ type Guest struct {
 
 	mu      sync.Mutex // held for a whole round, so that Close waits for it
 	i       *instance  // nil once closed
+	once    bool       // its first round is its last
 	random  uint64     // the generator's state when it was last looked at
 	ended   bool       // a round failed: no code runs any more
 	unsound bool       // the instance must not be used again
@@ -110,6 +114,7 @@ func (e *Engine) Guest(a Activation) (*Guest, error) {
 		return nil, err
 	}
 	g := e.newGuest(i, a.Now)
+	g.once = a.Once
 	if g.random, err = e.image.seed(i, a.seed()); err != nil {
 		e.put(i, false)
 		return nil, &limits.Error{Code: limits.Engine, Message: "no guest could be made: " + err.Error(), Cause: err}
@@ -191,6 +196,7 @@ func (g *Guest) bounded(ctx context.Context, work func(*activity) ([]byte, error
 	res := Result{Output: out}
 	res.Usage = Usage{Elapsed: time.Since(rd.start), Fuel: rd.spent(), Microtasks: a.jobs, ReadClock: rd.readClock}
 	rd.end()
+	g.ended = g.once
 	g.i.shrink()
 	if res.Usage.Elapsed > g.budget && (err == nil || isThrown(err)) {
 		res.Output, err = nil, errTime // the last stretch had no tick, but the time is over all the same

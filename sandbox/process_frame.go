@@ -232,6 +232,7 @@ type question struct {
 	budget time.Duration
 	fuel   int64
 	mode   byte
+	once   bool // the guest ends with the answer
 	Round
 }
 
@@ -240,7 +241,7 @@ func (q question) append(b []byte) []byte {
 	b = appendU64(appendU64(b, q.begin.seed), uint64(q.begin.now))
 	b = appendField(b, q.begin.frozen)
 	b = appendU64(appendU64(b, uint64(q.budget)), uint64(q.fuel))
-	b = appendU64(append(b, q.mode), uint64(q.MaxOutput))
+	b = appendU64(appendBool(append(b, q.mode), q.once), uint64(q.MaxOutput))
 	return appendField(appendField(b, q.Input), q.Script)
 }
 
@@ -248,7 +249,7 @@ func parseQuestion(body []byte) (q question, err error) {
 	f := fields{b: body}
 	q.begin = beginning{kind: f.byte(), seed: f.u64(), now: int64(f.u64()), frozen: f.bytes()}
 	q.budget, q.fuel = time.Duration(f.u64()), int64(f.u64())
-	q.mode, q.MaxOutput = f.byte(), int(f.u64())
+	q.mode, q.once, q.MaxOutput = f.byte(), f.bool(), int(f.u64())
 	q.Input, q.Script = f.bytes(), string(f.bytes())
 	return q, f.end()
 }

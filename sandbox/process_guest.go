@@ -29,7 +29,7 @@ func (e *Engine) lodge(a Activation, frozen []byte, kind byte) (*Guest, error) {
 	if !a.Now.IsZero() {
 		b.now = a.Now.UnixNano()
 	}
-	return &Guest{engine: e, budget: e.budget, fuel: e.fuel, now: a.Now, away: &lodging{begin: b}}, nil
+	return &Guest{engine: e, budget: e.budget, fuel: e.fuel, now: a.Now, once: a.Once, away: &lodging{begin: b}}, nil
 }
 
 // lodgeFrozen is thaw where guests are in worker processes. What is in the pages is looked at there, in the first round.
@@ -66,14 +66,14 @@ func (g *Guest) ask(ctx context.Context, q question) (Result, error) {
 	}
 	defer vacate()
 	l := g.engine.pool
-	q.budget, q.fuel = g.budget, g.fuel
+	q.budget, q.fuel, q.once = g.budget, g.fuel, g.once
 	start := time.Now()
 	p, a, err := g.question(ctx, q)
 	if err != nil {
 		return Result{Usage: Usage{Elapsed: time.Since(start)}}, err
 	}
 	res := Result{Output: a.output, Usage: a.usage}
-	g.ended = a.ending != endGood
+	g.ended = a.ending != endGood || g.once
 	if a.ending > endThrown {
 		g.engine.stopped()
 	}

@@ -371,3 +371,54 @@ func TestProcessesLeaveNothing(t *testing.T) {
 		t.Errorf("%d descriptors are left", n-open)
 	}
 }
+
+// TestOnce has guests for one round, or one look at a script, in both kinds of engine: each gives what any guest gives, ends with it, and
+// leaves its process free at once.
+func TestOnce(t *testing.T) {
+	here, there := newEngine(t, Options{}), apart(t, Options{Workers: 1})
+	r := Round{Input: []byte("0"), Script: "out = 'once'; f = () => 0", MaxOutput: 99}
+	for _, e := range []*Engine{here, there} {
+		for n := range 20 {
+			g := newGuest(t, e, Activation{Once: true})
+			if n%2 == 0 {
+				if _, err := g.Compile(context.Background(), r.Script); err != nil {
+					t.Error(err)
+				}
+			} else if res, err := g.Run(context.Background(), r); err != nil || string(res.Output) != ">once" {
+				t.Errorf("%q, %v", res.Output, err)
+			}
+			if e == there {
+				e.pool.mu.Lock()
+				if free := len(e.pool.free); free != 1 || g.away.p != nil {
+					t.Errorf("%d processes are free", free)
+				}
+				e.pool.mu.Unlock()
+			}
+			if _, err := g.Run(context.Background(), r); !errors.Is(err, errEnded) {
+				t.Errorf("a second round: %v", err)
+			}
+			g.Close()
+		}
+		expect(t, e, "out = typeof f", "undefined")
+	}
+	expectWhole(t, there)
+	seed := uint64(7)
+	g := newGuest(t, here, Activation{})
+	frozen, err := g.Freeze(context.Background(), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []*Engine{here, there} {
+		g, err := e.ThawAs(frozen, Activation{Seed: &seed, Once: true}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		if res, err := g.Run(context.Background(), r); err != nil || string(res.Output) != ">once" {
+			t.Errorf("%q, %v", res.Output, err)
+		}
+		if _, err := g.Run(context.Background(), r); !errors.Is(err, errEnded) {
+			t.Errorf("a second round: %v", err)
+		}
+	}
+}

@@ -106,6 +106,7 @@ func (l *pool) open(ctx context.Context, first *process) (err error) {
 func (l *pool) nursery() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	defer lateTimers()()
 	for {
 		select {
 		case n := <-l.launches:

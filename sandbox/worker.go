@@ -192,7 +192,7 @@ func (w *worker) answer(q question) answer {
 	if errors.As(err, &t) {
 		a.kind, a.detail = t.Kind, t.Detail
 	}
-	if err != nil {
+	if err != nil || q.once {
 		w.leave()
 	}
 	return a
