@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 
 	"example.com/cardrun/limits"
@@ -139,18 +140,55 @@ func (a *activity) settled(given uint64) error {
 	return err
 }
 
-// leave fetches the round's output.
+// leave fetches the round's output: the string that the prelude's leave returns, or as many of its parts as it says.
 func (a *activity) leave(max int) ([]byte, error) {
 	v, err := a.i.call(a.i.callFunction, uint64(a.m.context), a.m.leave, undefined, 0, 0)
 	if err != nil {
 		return nil, err
 	}
-	out, err := a.i.text(v, max)
+	var out []byte
+	if tag(v) == tagInt {
+		out, err = a.parts(uint32(v), max)
+	} else {
+		out, err = a.i.text(v, max)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("fetch output: %w", err)
 	}
 	_, err = a.i.call(a.i.freeValue, uint64(a.m.context), v)
 	return out, err
+}
+
+// parts are the first n elements of the prelude's array, each behind its length; see PartHead. Together they have at most max
+// units.
+func (a *activity) parts(n uint32, max int) ([]byte, error) {
+	i, array := a.i, uint32(a.m.parts)
+	count, err := i.u32(array + arrayCount)
+	if err != nil || array == 0 || n > count {
+		return nil, fmt.Errorf("read %d parts of %d: %w", n, count, errors.Join(err, errCorrupt))
+	}
+	at, err := i.u32(array + arrayValues)
+	if err != nil || uint64(at)+8*uint64(n) > uint64(i.mem.size) {
+		return nil, fmt.Errorf("read %d parts at %#x: %w", n, at, errors.Join(err, errCorrupt))
+	}
+	out := make([]byte, 0, min(40*int(n), max))
+	for k := range n {
+		v, err := i.u64(at + 8*k)
+		if err != nil {
+			return nil, err
+		}
+		head := len(out)
+		out = append(out, "000000"...)
+		var units int
+		if out, units, err = i.appendText(out, v, max-PartHead); err != nil {
+			return nil, err
+		}
+		max -= PartHead + units
+		for p, size := head+PartHead-1, len(out)-head-PartHead; size > 0; p, size = p-1, size/16 {
+			out[p] = "0123456789abcdef"[size%16]
+		}
+	}
+	return out, nil
 }
 
 // call calls a function with one argument.

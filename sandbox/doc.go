@@ -21,7 +21,9 @@
 //
 //	enter(input)   is called at the start of a round with the round's input, parsed from JSON.
 //	               If it returns a promise that is rejected when all jobs have run, the round fails.
-//	leave()        is called at the end of a round; the string it returns is the round's output.
+//	leave()        is called at the end of a round; the string it returns is the round's output. Where it returns a
+//	               number n, that is the first n elements of the array parts, a fourth member of the object: strings,
+//	               each behind its length (see PartHead). Building one string of them in the guest takes longer.
 //	describe(e)    turns anything that was thrown into a string.
 //
 // The guest has no host function at all: nothing it calls reaches Go but a clock.

@@ -44,16 +44,20 @@ type Round struct {
 	Input []byte
 	// Script is run after enter, once, as a classic script; empty runs nothing. Its first line and column are 1.
 	Script string
-	// MaxOutput is how long what leave returns may be, in UTF-16 code units; more counts as corruption.
+	// MaxOutput is how long Output may be, in UTF-16 code units; more counts as corruption.
 	MaxOutput int
 }
+
+// PartHead is how many characters stand before each part in a Result's Output: its length in bytes, in hexadecimal digits.
+const PartHead = 6
 
 // ScriptName stands for the round's script in stack traces.
 const ScriptName = "card.js"
 
 // Result is what a round gave.
 type Result struct {
-	// Output is what the prelude's leave returned. It is there after a Thrown error as well, and nil after any other.
+	// Output is what the prelude's leave returned, or its parts, each behind a head. It is there after a Thrown error as well,
+	// and nil after any other.
 	Output []byte
 	Usage  Usage
 }

@@ -55,12 +55,12 @@ func (f *faults) places() []uint32 {
 	for at := uint32(0); at < 320; at += 4 { // JSRuntime: its lists, atoms, classes, stack limits, exception, jobs
 		out = append(out, m.runtime+at, m.context+at)
 	}
-	for _, fn := range []uint64{m.enter, m.leave, m.describeFn} { // a JSObject: reference count, class, shape, properties, bytecode
+	for _, fn := range []uint64{m.enter, m.leave, m.describeFn, m.parts} { // a JSObject: reference count, class, shape, properties, bytecode
 		for at := uint32(0); at < 48; at += 4 {
 			out = append(out, uint32(fn)+at)
 		}
 	}
-	for _, list := range []uint32{m.runtime + rtJobList, m.runtime + rtJobList + 4, m.runtime + rtException} { // what they point at
+	for _, list := range []uint32{m.runtime + rtJobList, m.runtime + rtJobList + 4, m.runtime + rtException, uint32(m.parts) + arrayValues} { // what they point at
 		if at, err := f.i.u32(list); err == nil {
 			for k := uint32(0); k < 48; k += 4 {
 				out = append(out, at+k)
@@ -159,7 +159,7 @@ func hostAllocation() int {
 // within its bounds, and the next guest is the boot image, byte for byte.
 func TestHostileMemory(t *testing.T) {
 	const budget = 10 * time.Millisecond
-	e := newEngine(t, Options{Budget: budget, Workers: 1})
+	e := newEngine(t, Options{Prelude: partsPrelude, Budget: budget, Workers: 1})
 	seed, zero := uint64(3), uint64(0x5eed)
 	fresh := newGuest(t, e, Activation{Seed: &seed})
 	want := bytes.Clone(fresh.i.mem.buf[:fresh.i.mem.size])
@@ -169,7 +169,8 @@ func TestHostileMemory(t *testing.T) {
 		"f = (x) => { out = JSON.stringify({x, t: Date.now(), s: 'x\\u20ac'.repeat(50)}) }",
 		"f = (x) => { Date.now(); throw new Error('e' + x) }",
 		"f = (x) => { const a = []; for (let i = 0; i < 200; i++) a.push({i, t: i % 50 || Date.now()}); out = a.length }",
-		"f = async (x) => { for (let i = 0; i < 9; i++) await Date.now(); out = x }",
+		"f = async (x) => { for (let i = 0; i < 9; i++) await Date.now(); out = 'x' + x }",
+		"const s = 'x'.repeat(90); f = (x) => { Date.now(); out = [s, 'o' + x + Date.now(), s + '\\u20ac', '>'] }",
 	}
 	runs := 6000
 	if testing.Short() {

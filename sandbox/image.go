@@ -42,6 +42,7 @@ type image struct {
 	runtime, context         uint32 // JSRuntime, JSContext
 	buffer                   uint32 // bufferSize bytes
 	enter, leave, describeFn uint64 // the prelude's functions; they live as long as the image
+	parts                    uint64 // its array, or 0
 }
 
 type extent struct {
@@ -152,7 +153,7 @@ func (m *image) run(i *instance, name, script string) (uint64, error) {
 	return v, nil
 }
 
-// bind runs the prelude and keeps its three functions.
+// bind runs the prelude and keeps its three functions, and its array where it has one.
 func (m *image) bind(i *instance, prelude string) error {
 	v, err := m.run(i, "prelude.js", prelude)
 	if err != nil {
@@ -164,7 +165,7 @@ func (m *image) bind(i *instance, prelude string) error {
 	for _, f := range []struct {
 		name string
 		to   *uint64
-	}{{"enter", &m.enter}, {"leave", &m.leave}, {"describe", &m.describeFn}} {
+	}{{"enter", &m.enter}, {"leave", &m.leave}, {"describe", &m.describeFn}, {"parts", &m.parts}} {
 		args, err := m.stage(i, f.name, nil)
 		if err != nil {
 			return err
@@ -172,12 +173,43 @@ func (m *image) bind(i *instance, prelude string) error {
 		if *f.to, err = i.call(i.mod.ExportedFunction("getProperty"), uint64(m.context), v, args.name); err != nil {
 			return err
 		}
-		if tag(*f.to) != tagObject {
-			return fmt.Errorf("%s is no function", f.name)
+		if f.to == &m.parts && tag(m.parts) == tagUndefined {
+			m.parts = 0
+		} else if tag(*f.to) != tagObject {
+			return fmt.Errorf("%s is no function or array", f.name)
+		}
+	}
+	if m.parts != 0 {
+		if err := m.checkParts(i); err != nil {
+			return err
 		}
 	}
 	_, err = i.call(i.freeValue, uint64(m.context), v)
 	return err
+}
+
+// checkParts sees that the prelude's array is where the host will read it, and has strings.
+func (m *image) checkParts(i *instance) error {
+	args, err := m.stage(i, "length", nil)
+	if err != nil {
+		return err
+	}
+	length, err := i.call(i.mod.ExportedFunction("getProperty"), uint64(m.context), m.parts, args.name)
+	if err != nil {
+		return err
+	}
+	count, err := i.u32(uint32(m.parts) + arrayCount)
+	if err != nil || tag(length) != tagInt || uint32(length) != count || count == 0 {
+		return fmt.Errorf("parts has %d elements, and a length of %d: %w", count, uint32(length), errors.Join(err, errCorrupt))
+	}
+	at, err := i.u32(uint32(m.parts) + arrayValues)
+	if err != nil {
+		return err
+	}
+	if last, err := i.u64(at + 8*(count-1)); err != nil || tag(last) != tagString {
+		return fmt.Errorf("the last of %d parts has tag %d: %w", count, int32(tag(last)), errors.Join(err, errCorrupt))
+	}
+	return nil
 }
 
 // The buffer's layout: an argument or result, a name, then the data and a NUL that the engine wants behind it.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -164,53 +165,63 @@ func tag(v uint64) uint32 { return uint32(v >> 32) }
 // text copies a JavaScript string out of guest memory as UTF-8; lone surrogates become U+FFFD (D2). A string longer than
 // max units is an error: nothing is allocated for it.
 func (i *instance) text(v uint64, max int) ([]byte, error) {
+	out, _, err := i.appendText(nil, v, max)
+	return out, err
+}
+
+// appendText is text, appended to dst, and how many units it has.
+func (i *instance) appendText(dst []byte, v uint64, max int) (out []byte, units int, err error) {
 	if tag(v) != tagString {
-		return nil, fmt.Errorf("read string: the value has tag %d: %w", int32(tag(v)), errCorrupt)
+		return nil, 0, fmt.Errorf("read string: the value has tag %d: %w", int32(tag(v)), errCorrupt)
 	}
 	at := uint32(v)
 	head, err := i.u64(at + strLength)
 	if err != nil {
-		return nil, err
-	}
-	if head&strSlice != 0 {
-		return nil, fmt.Errorf("read string: a slice of another string: %w", errCorrupt)
+		return nil, 0, err
 	}
 	n, wide := int(head&0x7fff_ffff), head&(1<<31) != 0
 	if n > max {
-		return nil, fmt.Errorf("read string: %d units, more than %d: %w", n, max, errCorrupt)
+		return nil, 0, fmt.Errorf("read string: %d units, more than %d: %w", n, max, errCorrupt)
 	}
 	size := n
 	if wide {
 		size = 2 * n
 	}
 	start := uint64(at) + strData
+	if head&strSlice != 0 { // a window on another: where that is, and at which of its bytes it begins
+		window, err := i.u64(at + strData)
+		if err != nil {
+			return nil, 0, err
+		}
+		start = window&0xffff_ffff + strData + window>>32
+	}
 	if start+uint64(size) > uint64(i.mem.size) {
-		return nil, fmt.Errorf("read string: %d bytes at %#x: %w", size, start, errCorrupt)
+		return nil, 0, fmt.Errorf("read string: %d bytes at %#x: %w", size, start, errCorrupt)
 	}
 	data := i.mem.buf[start : start+uint64(size)]
 	if wide {
-		return decodeUTF16(data), nil
+		return appendUTF16(dst, data), n, nil
 	}
-	return decodeLatin1(data), nil
+	return appendLatin1(dst, data), n, nil
 }
 
-func decodeLatin1(data []byte) []byte {
+func appendLatin1(out, data []byte) []byte {
 	high := 0
 	for _, c := range data {
 		high += int(c >> 7)
 	}
-	out := make([]byte, 0, len(data)+high)
 	if high == 0 {
 		return append(out, data...)
 	}
+	out = slices.Grow(out, len(data)+high)
 	for _, c := range data {
 		out = utf8.AppendRune(out, rune(c))
 	}
 	return out
 }
 
-func decodeUTF16(data []byte) []byte {
-	out := make([]byte, 0, len(data)/2+len(data)/4)
+func appendUTF16(out, data []byte) []byte {
+	out = slices.Grow(out, len(data)/2+len(data)/4)
 	for k := 0; k < len(data); k += 2 {
 		r := rune(binary.LittleEndian.Uint16(data[k:]))
 		if r < utf8.RuneSelf {

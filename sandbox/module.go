@@ -80,12 +80,14 @@ const (
 	ctxRandom      = 264     // JSContext.random_state
 	objClass       = 6       // JSObject.class_id, 16 bits
 	objOpaque      = 32      // JSObject.u
+	arrayValues    = 36      // JSObject.u.array.u.values, of an array that has its elements in one piece
+	arrayCount     = 40      // JSObject.u.array.count
 	promiseState   = 0       // JSPromiseData.promise_state: 0 pending, 1 fulfilled, 2 rejected
 	promiseResult  = 24      // JSPromiseData.promise_result
 	classPromise   = 50      // JS_CLASS_PROMISE
 	strLength      = 4       // JSString: length in 31 bits, then one bit that tells 16-bit units
 	strSlice       = 1 << 61 // in the 64 bits at strLength: the string is a window on another
-	strData        = 20      // JSString: its units
+	strData        = 20      // JSString: its units; of a window the other string, and the byte of its units where it begins
 )
 
 // bootModules are registered at boot: qjs:std, qjs:os, qjs:bjson, and the script that makes globals of them.
@@ -93,6 +95,7 @@ const bootModules = 4
 
 // JSValue: the tag is in the upper half.
 const (
+	tagInt        = 0
 	tagUndefined  = 3
 	tagException  = 6
 	tagString     = 0xffff_fff9 // -7

@@ -26,6 +26,23 @@ const plainPrelude = `({
 	describe(e) { try { return '!' + e; } catch { return '!'; } },
 })`
 
+// partsPrelude is plainPrelude, which gives the strings of the array out, up to four, as parts, where it is an array.
+const partsPrelude = `(() => {
+	const parts = ['', '', '', ''];
+	return {
+		parts,
+		enter(input) { return globalThis.f ? globalThis.f(input) : undefined; },
+		leave() {
+			const o = globalThis.out;
+			globalThis.out = undefined;
+			if (!Array.isArray(o)) return typeof o === 'object' && o !== null ? o.parts : '>' + o;
+			for (let i = 0; i < o.length; i++) parts[i] = o[i];
+			return o.length;
+		},
+		describe(e) { try { return '!' + e; } catch { return '!'; } },
+	};
+})()`
+
 func TestMain(m *testing.M) {
 	if role := workerRole(); role != nil {
 		os.Exit(role())
@@ -464,6 +481,14 @@ func TestTextBounds(t *testing.T) {
 	if _, err := i.text(tagString<<32|stackLow, 100); !errors.Is(err, errCorrupt) {
 		t.Errorf("a billion units: %v", err)
 	}
+	for _, window := range []uint64{size - 30, 1<<32 | (size - strData - 49), 0xffff_ffff, 0xffff_ffff << 32, ^uint64(0)} { // 50 units of another string
+		if err := errors.Join(i.setU64(stackLow+strLength, strSlice|50), i.setU64(stackLow+strData, window)); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := i.text(tagString<<32|stackLow, 100); !errors.Is(err, errCorrupt) {
+			t.Errorf("a window on %#x: %q, %v", window, s, err)
+		}
+	}
 	for _, at := range []uint32{uint32(size) - 3, 0xffff_ffff, 0xffff_fffc} {
 		_, err32 := i.u32(at)
 		_, err64 := i.u64(at)
@@ -536,12 +561,15 @@ func TestDamagedCache(t *testing.T) {
 
 func TestStartFailures(t *testing.T) {
 	for name, o := range map[string]Options{
-		"prelude that throws":           {Prelude: "throw 1"},
-		"prelude that does not parse":   {Prelude: "("},
-		"prelude without functions":     {Prelude: "({enter() {}})"},
-		"prelude that is no object":     {Prelude: "1"},
-		"host that cannot reserve":      {Prelude: plainPrelude, reserve: func(int) (*reservation, error) { return nil, errors.New("no memory") }},
-		"host that cannot grow a guest": {Prelude: plainPrelude, reserve: func(int) (*reservation, error) { return reserve(initialPages * pageSize) }},
+		"prelude that throws":                {Prelude: "throw 1"},
+		"prelude that does not parse":        {Prelude: "("},
+		"prelude without functions":          {Prelude: "({enter() {}})"},
+		"prelude that is no object":          {Prelude: "1"},
+		"prelude whose parts are none":       {Prelude: "({enter() {}, leave() {}, describe() {}, parts: 1})"},
+		"prelude without one part":           {Prelude: "({enter() {}, leave() {}, describe() {}, parts: []})"},
+		"prelude whose parts are no strings": {Prelude: "({enter() {}, leave() {}, describe() {}, parts: ['', 1]})"},
+		"host that cannot reserve":           {Prelude: plainPrelude, reserve: func(int) (*reservation, error) { return nil, errors.New("no memory") }},
+		"host that cannot grow a guest":      {Prelude: plainPrelude, reserve: func(int) (*reservation, error) { return reserve(initialPages * pageSize) }},
 	} {
 		if e, err := New(context.Background(), o); err == nil {
 			_ = e.Close()
@@ -555,7 +583,7 @@ func TestDecodeUTF16(t *testing.T) {
 		"": "", "a\x00": "a", "\x00\xd8": "\ufffd", "\x00\xd8a\x00": "\ufffda", "\x00\xdc\x00\xd8": "\ufffd\ufffd", "=\xd8\x00\xde": "\U0001f600", "\x00\xd8=\xd8\x00\xde": "\ufffd\U0001f600",
 		"\xac\x20": "€",
 	} {
-		if got := decodeUTF16([]byte(in)); string(got) != want {
+		if got := appendUTF16(nil, []byte(in)); string(got) != want {
 			t.Errorf("%x: %q, want %q", in, got, want)
 		}
 	}

@@ -2,8 +2,8 @@
 //
 // It runs once, before the boot image is taken. Afterwards the card owns every global object and every prototype, so
 // nothing below looks up a property that the card could have put there: built-ins are captured here, tables have no
-// prototype, characters are read by index, and text for the host is built by concatenation alone. What leaves is one
-// string of JSON a round; what the card prints or throws has no other way out.
+// prototype, characters are read by index, and what is for the host stands in an array whose elements are all there before
+// the card is. What leaves are its strings; what the card prints or throws has no other way out.
 //
 // The names in backquotes are rules of the specification.
 (function (limits) {
@@ -25,12 +25,22 @@
 	let failure = ''; // JSON of the first failed operation; it ends the activation, caught or not (`R64`, `R113`)
 	let failed = false;
 
-	let snapshot = create(null); // id → {value, checked}, as displayed when the round began (`R72`)
-	let requested = create(null); // id → value asked for by ui.value in this round (`R57`)
-	let patches = '';
-	let count = 0;
-	let units = 2; // of the batch's JSON text, its brackets included (`D19`)
-	let registered = '';
+	let snapshot = create(null); // id → value, as displayed when the round began (`R72`)
+	let checked = null; // id → true for those that are checked; null where none is
+	let requested = null; // id → value asked for by ui.value in this round (`R57`); null where none is
+
+	// parts are what the round has done, three strings each: op, id and value of a patch, or 'on', id and type of a new handler,
+	// or at the end 'failure', its JSON, ''. Setting an element that is there looks at no prototype.
+	const parts = [];
+	for (let i = 0; i < 3 * (limits.patches + limits.handlers + 1); i++) parts[i] = '';
+	let used = 0;
+	let before = 0; // used of the round before
+	let count = 0; // of patches
+
+	// The batch's JSON text is measured (`D19`), but not made: most is what it has at most, in units. Where that is too much, exact
+	// is told for the parts up to measured.
+	let most = 2, exact = 2, measured = 0;
+
 	let inside = false; // between enter and leave
 	let over = false; // something was thrown that ends the activation; what its getters still call comes to nothing
 
@@ -76,16 +86,29 @@
 		return true;
 	};
 
+	// size is the length of a patch's JSON text, with the comma before it if it is not the first.
+	const size = (op, id, value) => (exact === 2 ? 24 : 25) + op.length + quote(id).length + quote(value).length;
+
 	// emit adds one patch (`R53`–`R56`, `R104`, `R107`). Whether its target is there is seen when the batch is applied (`D12`).
 	const emit = (op, id, value) => {
 		if (failed || over) throw late();
 		if (typeof id !== 'string') throw refuse('ui.' + op + ': the id must be a string, not ' + kind(id));
 		if (typeof value !== 'string') throw refuse('ui.' + op + "('" + cut(id, 64) + "'): the value must be a string, not " + kind(value) + '; use String(…)');
 		if (count === limits.patches) throw fail('patches', 'more than ' + limits.patches + ' ui.text, ui.html and ui.value calls in one round');
-		const text = (count === 0 ? '' : ',') + '{"op":"' + op + '","id":' + quote(id) + ',"value":' + quote(value) + '}';
-		if (units + text.length > limits.batch) throw fail('input_limit', 'the patches of this round pass ' + limits.batch + ' characters');
-		patches = patches + text;
-		units += text.length;
+		const n = most + 6 * (id.length + value.length) + 40; // no escape has more than six characters
+		if (n <= limits.batch) most = n;
+		else {
+			for (; measured < used; measured += 3)
+				if (parts[measured] !== 'on') exact += size(parts[measured], parts[measured + 1], parts[measured + 2]);
+			const n = exact + size(op, id, value);
+			if (n > limits.batch) throw fail('input_limit', 'the patches of this round pass ' + limits.batch + ' characters');
+			most = exact = n;
+			measured = used + 3;
+		}
+		parts[used] = op;
+		parts[used + 1] = id;
+		parts[used + 2] = value;
+		used += 3;
 		count++;
 	};
 
@@ -93,14 +116,17 @@
 		// on registers a handler (`R50`, `R60`, `R61`, `D10`).
 		on(id, type, fn) {
 			if (failed || over) throw late();
-			if (typeof id !== 'string' || !valid(id)) throw refuse('ui.on: the id must be a string like an element id, not ' + (typeof id === 'string' ? "'" + cut(id, 64) + "'" : kind(id)));
+			if (typeof id !== 'string' || !hasOwn(snapshot, id) && !valid(id)) throw refuse('ui.on: the id must be a string like an element id, not ' + (typeof id === 'string' ? "'" + cut(id, 64) + "'" : kind(id)));
 			if (type !== 'input' && type !== 'change' && type !== 'click') throw refuse("ui.on('" + id + "'): the type must be 'input', 'change' or 'click', not " + (typeof type === 'string' ? "'" + cut(type, 64) + "'" : kind(type)));
 			if (typeof fn !== 'function') throw refuse("ui.on('" + id + "', '" + type + "'): the handler must be a function, not " + kind(fn));
 			const key = id + ' ' + type;
 			if (handlers[key] === undefined) {
 				if (pairs === limits.handlers) throw refuse('ui.on: more than ' + limits.handlers + ' pairs of element and event type');
 				pairs++;
-				registered += (registered === '' ? '' : ',') + '["' + id + '","' + type + '"]';
+				parts[used] = 'on';
+				parts[used + 1] = id;
+				parts[used + 2] = type;
+				used += 3;
 			}
 			handlers[key] = fn;
 		},
@@ -109,9 +135,9 @@
 			if (failed || over) throw late();
 			if (typeof id !== 'string') throw refuse('ui.input: the id must be a string, not ' + kind(id));
 			const shown = hasOwn(snapshot, id) ? snapshot[id] : undefined;
-			const asked = requested[id];
+			const asked = requested === null ? undefined : requested[id];
 			if (asked === undefined && shown === undefined) throw refuse("ui.input('" + cut(id, 64) + "'): no control with this id was displayed when the round began");
-			return { value: asked === undefined ? shown.value : asked, checked: shown === undefined ? false : shown.checked };
+			return { value: asked === undefined ? shown : asked, checked: checked !== null && hasOwn(checked, id) };
 		},
 		// text replaces an element's content by plain text (`R53`).
 		text(id, value) { emit('text', id, value); },
@@ -120,6 +146,7 @@
 		// value requests a control's current value (`R55`).
 		value(id, value) {
 			emit('value', id, value);
+			if (requested === null) requested = create(null);
 			requested[id] = value;
 		},
 	};
@@ -128,31 +155,41 @@
 	Object.defineProperty(globalThis, 'ui', { value: ui, writable: true, enumerable: false, configurable: true });
 
 	return {
-		// enter begins a round. input is {e: {id, type} or null, s: snapshot}, made by JSON.parse: its members are its own.
+		parts,
+		// enter begins a round. input is made by JSON.parse, and its members are its own: i and t are the event's id and type, i is
+		// null where there is none; s has the value of each control, c, or null, has true for each that is checked.
 		enter(input) {
 			if (inside) return; // the host calls it once a round; nobody else shall
 			inside = true;
 			snapshot = input.s;
-			requested = create(null);
-			patches = registered = '';
-			count = 0;
-			units = 2;
-			const e = input.e;
-			if (e === null) return;
-			const fn = handlers[e.id + ' ' + e.type];
+			checked = input.c;
+			requested = null;
+			before = used;
+			used = count = measured = 0;
+			most = exact = 2;
+			const id = input.i;
+			if (id === null) return;
+			const type = input.t;
+			const fn = handlers[id + ' ' + type];
 			if (fn === undefined) return;
-			const shown = hasOwn(snapshot, e.id) ? snapshot[e.id] : undefined;
 			const result = fn({
-				id: e.id, type: e.type,
-				value: shown === undefined ? '' : shown.value, checked: shown === undefined ? false : shown.checked,
+				id, type,
+				value: hasOwn(snapshot, id) ? snapshot[id] : '', checked: checked !== null && hasOwn(checked, id),
 			});
 			if (typeof result === 'object' && result !== null || typeof result === 'function')
 				return apply(promiseResolve, PromiseCtor, [result]); // `D24`
 		},
-		// leave ends it, with everything that it did.
+		// leave ends it, and tells how many parts there are.
 		leave() {
 			inside = false;
-			return '{"patches":[' + patches + '],"handlers":[' + registered + '],"failure":' + (failed ? failure : 'null') + '}';
+			if (failed) {
+				parts[used] = 'failure';
+				parts[used + 1] = failure;
+				parts[used + 2] = '';
+				used += 3;
+			}
+			for (let i = used; i < before; i++) parts[i] = '';
+			return used;
 		},
 		// describe tells what was thrown. Getters and toString of the card may run for it, inside the round's budgets.
 		describe(thrown) {

@@ -14,9 +14,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"example.com/cardrun/limits"
 	"example.com/cardrun/patches"
 	"example.com/cardrun/sandbox"
@@ -51,9 +48,10 @@ type Outcome struct {
 	Usage sandbox.Usage
 }
 
-// maxOutput bounds the JSON text of one round's output, in UTF-16 code units: a batch, all handlers, and a failure whose
-// 1,500 characters are all escaped.
-const maxOutput = limits.Batch + limits.Handlers*(limits.IDLength+16) + 10_000
+// maxOutput bounds one round's output, in UTF-16 code units: a batch, all handlers, and a failure whose 1,500 characters are
+// all escaped; and the heads of their parts.
+const maxOutput = limits.Batch + limits.Handlers*(limits.IDLength+16) + 10_000 +
+	3*sandbox.PartHead*(limits.Patches+limits.Handlers+1)
 
 // Start runs a card's script with the initial snapshot, JSON text as patches.Document.Snapshot gives it (R70).
 //
@@ -61,7 +59,7 @@ const maxOutput = limits.Batch + limits.Handlers*(limits.IDLength+16) + 10_000
 // parse (none of it ran), exception, timeout, memory, microtasks, patches, ui_operation, input_limit, engine; or the
 // context's own error, wrapped.
 func Start(ctx context.Context, g *sandbox.Guest, script string, snapshot []byte) (Outcome, error) {
-	return run(ctx, g, script, sandbox.Round{Input: appendInput(nil, nil, snapshot), Script: script})
+	return run(ctx, g, script, nil, snapshot, sandbox.Round{Script: script})
 }
 
 // Dispatch calls the handler of an event with the inputs as displayed now (R72). Without such a handler nothing is
@@ -69,7 +67,7 @@ func Start(ctx context.Context, g *sandbox.Guest, script string, snapshot []byte
 //
 // script is the card's script again, which errors find their place in.
 func Dispatch(ctx context.Context, g *sandbox.Guest, script string, e Event, snapshot []byte) (Outcome, error) {
-	return run(ctx, g, script, sandbox.Round{Input: appendInput(nil, &e, snapshot)})
+	return run(ctx, g, script, &e, snapshot, sandbox.Round{})
 }
 
 // Check parses a script without running it; the error is that of Start.
@@ -78,23 +76,12 @@ func Check(ctx context.Context, g *sandbox.Guest, script string) error {
 	return explain(err, script)
 }
 
-func appendInput(dst []byte, e *Event, snapshot []byte) []byte {
-	dst = append(dst, `{"e":`...)
-	if e == nil {
-		dst = append(dst, "null"...)
-	} else {
-		dst = append(dst, `{"id":`...)
-		dst, _ = jsontext.AppendQuote(dst, e.ID) // invalid UTF-8 becomes U+FFFD, and no id has it
-		dst = append(dst, `,"type":`...)
-		dst, _ = jsontext.AppendQuote(dst, e.Type)
-		dst = append(dst, '}')
-	}
-	dst = append(dst, `,"s":`...)
-	return append(append(dst, snapshot...), '}')
-}
-
-func run(ctx context.Context, g *sandbox.Guest, script string, r sandbox.Round) (Outcome, error) {
+func run(ctx context.Context, g *sandbox.Guest, script string, e *Event, snapshot []byte, r sandbox.Round) (Outcome, error) {
 	r.MaxOutput = maxOutput
+	var err error
+	if r.Input, err = appendInput(make([]byte, 0, 64+len(snapshot)), e, snapshot); err != nil {
+		return Outcome{}, err
+	}
 	res, err := g.Run(ctx, r)
 	out := Outcome{Usage: res.Usage}
 	if err != nil && res.Output == nil {
@@ -104,7 +91,7 @@ func run(ctx context.Context, g *sandbox.Guest, script string, r sandbox.Round) 
 	if parseErr != nil {
 		return out, parseErr
 	}
-	out.Batch, out.Handlers = o.Patches, o.handlers()
+	out.Batch, out.Handlers = o.Patches, o.Handlers
 	if o.Failure != nil {
 		return out, o.Failure.err(script) // whatever was thrown afterwards
 	}
@@ -114,83 +101,15 @@ func run(ctx context.Context, g *sandbox.Guest, script string, r sandbox.Round) 
 	return out, nil
 }
 
-// output is the JSON text that the prelude's leave returns.
-type output struct {
-	Patches  patches.Batch `json:"patches"`
-	Handlers [][2]string   `json:"handlers"`
-	Failure  *failure      `json:"failure"`
-}
-
-type failure struct {
-	Code    limits.Code `json:"code"`
-	Message string      `json:"message"`
-	Stack   string      `json:"stack"`
-}
-
-// parseOutput reads output strictly. What the prelude cannot have written is the engine's fault, not the card's.
-func parseOutput(text []byte) (*output, error) {
-	o := new(output)
-	err := json.Unmarshal(text, o, json.RejectUnknownMembers(true),
-		jsontext.AllowInvalidUTF8(true)) // lone surrogates, which JSON.stringify escapes, become U+FFFD (D2)
-	switch {
-	case err != nil:
-	case len(o.Patches) > limits.Patches:
-		err = fmt.Errorf("%d patches", len(o.Patches))
-	case len(o.Handlers) > limits.Handlers:
-		err = fmt.Errorf("%d handlers", len(o.Handlers))
-	}
-	if err == nil {
-		err = o.check()
-	}
-	if err != nil {
-		return nil, &limits.Error{Code: limits.Engine, Message: "the guest's output is corrupted", Cause: err}
-	}
-	return o, nil
-}
-
-func (o *output) check() error {
-	for _, p := range o.Patches {
-		if p.Op != patches.OpText && p.Op != patches.OpHTML && p.Op != patches.OpValue {
-			return fmt.Errorf("patch with op %.20q", p.Op)
-		}
-	}
-	for _, h := range o.Handlers {
-		if !limits.ValidID(h[0]) || h[1] != "input" && h[1] != "change" && h[1] != "click" {
-			return fmt.Errorf("handler %.80q", h)
-		}
-	}
-	if f := o.Failure; f != nil && f.Code != limits.UIOperation && f.Code != limits.TooManyPatches && f.Code != limits.InputLimit {
-		return fmt.Errorf("failure with code %.20q", f.Code)
-	}
-	return nil
-}
-
-func (o *output) handlers() []Handler {
-	var hs []Handler
-	for _, h := range o.Handlers {
-		hs = append(hs, Handler{h[0], h[1]})
-	}
-	return hs
-}
-
-func (f *failure) err(script string) error {
-	e := &limits.Error{Code: f.Code, Message: f.Message}
-	e.Line, e.Column = place(f.Stack, script, f.Message)
-	return e
-}
-
 // explain turns what a guest threw into a limits.Error; other errors are what they are.
 func explain(err error, script string) error {
 	var t *sandbox.Thrown
 	if !errors.As(err, &t) {
 		return err
 	}
-	var d struct {
-		Message string `json:"message"`
-		Stack   string `json:"stack"`
-	}
-	if err := json.Unmarshal(t.Detail, &d, json.RejectUnknownMembers(true), jsontext.AllowInvalidUTF8(true)); err != nil {
-		return &limits.Error{Code: limits.Engine, Message: "the guest's output is corrupted", Cause: err}
+	var d thrown
+	if err := d.parse(t.Detail); err != nil {
+		return corrupted(err)
 	}
 	e := &limits.Error{Code: limits.Exception, Message: d.Message}
 	switch t.Kind {

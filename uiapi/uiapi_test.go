@@ -413,17 +413,51 @@ func TestCheckParsesOnly(t *testing.T) {
 	}
 }
 
+// parts are strings as a guest's output has them.
+func parts(all ...string) string {
+	var b strings.Builder
+	for _, p := range all {
+		fmt.Fprintf(&b, "%06x%s", len(p), p)
+	}
+	return b.String()
+}
+
 func TestParseOutput(t *testing.T) {
+	const refused = `{"code":"ui_operation","message":"m","stack":"s"}`
+	good := parts("on", "a", "input", "text", "a", "é\U0001f600", "html", "b", "", "value", "", "5", "failure", refused, "")
+	want := &output{
+		Patches:  patches.Batch{{Op: "text", ID: "a", Value: "é\U0001f600"}, {Op: "html", ID: "b"}, {Op: "value", Value: "5"}},
+		Handlers: []Handler{{"a", "input"}}, Failure: &failure{limits.UIOperation, thrown{"m", "s"}},
+	}
+	if o, err := parseOutput([]byte(good)); err != nil || !cmp.Equal(o, want, cmp.AllowUnexported(output{}, failure{})) {
+		t.Errorf("parseOutput: %v, %s", err, cmp.Diff(want, o, cmp.AllowUnexported(output{}, failure{})))
+	}
 	for _, bad := range []string{
-		``, `{`, `null x`, `{"patches":[],"handlers":[],"failure":null,"more":1}`, `{"patches":[{"op":"eval","id":"a","value":""}],"handlers":[],"failure":null}`,
-		`{"patches":[{"op":"text","id":"a","value":1}]}`, `{"handlers":[["a"]]}`, `{"handlers":[["a","keyup"]]}`, `{"handlers":[["a b","input"]]}`,
-		`{"failure":{"code":"timeout","message":"","stack":""}}`, `{"patches":[],"patches":[]}`,
-		`{"patches":[` + strings.Repeat(`{"op":"text","id":"a","value":""},`, 64) + `{"op":"text","id":"a","value":""}]}`,
-		`{"handlers":[` + strings.Repeat(`["a","input"],`, 192) + `["a","input"]]}`,
-		strings.Repeat("[", 20_000),
+		`0`, `{}`, `00000g`, `-00001`, `000001`, parts("text"), parts("text", "a"), good + "0", good[:len(good)-1], parts("", "", ""),
+		parts("eval", "a", ""), parts("on", "a", "keyup"), parts("on", "a b", "input"), parts("text", "a", "\xff"), parts("text", "a", "\xc3") + "\xa9",
+		parts("failure", `{"code":"timeout","message":"","stack":""}`, ""), parts("failure", "", ""), parts("failure", `{"more":1}`, ""),
+		parts("failure", refused, "", "failure", refused, ""),
+		strings.Repeat(parts("text", "a", ""), limits.Patches+1), strings.Repeat(parts("on", "a", "input"), limits.Handlers+1),
 	} {
-		if _, err := parseOutput([]byte(bad)); limits.CodeOf(err) != limits.Engine {
-			t.Errorf("parseOutput(%.60s) = %v", bad, err)
+		if o, err := parseOutput([]byte(bad)); limits.CodeOf(err) != limits.Engine || o != nil {
+			t.Errorf("parseOutput(%.60q) = %v", bad, err)
+		}
+	}
+}
+
+func TestInput(t *testing.T) {
+	for _, c := range []struct{ snapshot, want string }{
+		{`{}`, `{"i":"a","t":"click","s":{},"c":null}`},
+		{`{"n":{"value":"\"}\\","checked":false}}`, `{"i":"a","t":"click","s":{"n":"\"}\\"},"c":null}`},
+		{`{"n":{"value":"","checked":true},"m":{"value":"é","checked":false},"o":{"value":"on","checked":true}}`,
+			`{"i":"a","t":"click","s":{"n":"","m":"é","o":"on"},"c":{"n":true,"o":true}}`},
+		{"{ \"n\" : {\"value\": \"1 2\",\n\"checked\":false} }", `{"i":"a","t":"click","s":{"n":"1 2"},"c":null}`},
+		{``, ``}, {`{`, ``}, {`{}}`, ``}, {`[]`, ``}, {`{"n":{"value":"1"}}`, ``}, {`{"n":{"value":"1","checked":0}}`, ``}, {`{"n":{"checked":false,"value":"1"}}`, ``},
+		{`{"n":{"value":"1","checked":false},}`, ``}, {`{"n":{"value":"1","checked":false}"m":{"value":"1","checked":false}}`, ``}, {`{"n":{"value":"1\`, ``},
+	} {
+		got, err := appendInput(nil, &Event{"a", "click"}, []byte(c.snapshot))
+		if string(got) != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("appendInput(%s) = %s, %v, want %s", c.snapshot, got, err, c.want)
 		}
 	}
 }
