@@ -24,10 +24,14 @@ type exploration struct {
 	corpus  []*state
 	rounds  int
 	found   map[string]sighting
-	keys    []string // of found, in order
+	keys    []string    // of found, in order
+	ranks   map[int]int // how many of found are of each rank
 	most    map[string]peak
-	written map[string]bool // ids that were written
-	last    int             // rounds when something new was met last
+	written map[string]bool // ids that were written, and stand in the card's html
+	// keep is how many bytes of states the corpus may have, held how many it has. Each job of a generation may leave an equal part
+	// of keep behind, so that it does not matter which of them was first.
+	keep, held int
+	last       int // rounds when something new was met last
 	// deadline ends what follows the trying of inputs: races, then shortening. Only cards whose rounds are slow come near it.
 	deadline time.Time
 }
@@ -62,12 +66,26 @@ type done struct {
 	signs    []sighting
 	peaks    []peak
 	written  []string
+	room     int // for more bytes in fresh, and in what signs show
 	err      error
 }
 
+// tell adds a sign, unless it is there already or too much is held.
+func (d *done) tell(s sign, path []move) {
+	n := len(s.shown) + len(s.instead)
+	if n > d.room || slices.ContainsFunc(d.signs, func(o sighting) bool { return o.what.key == s.key }) {
+		return
+	}
+	d.room -= n
+	d.signs = append(d.signs, sighting{s, slices.Clone(path)})
+}
+
 const (
-	generation = 128    // jobs
-	keptStates = 512    // in the corpus
+	generation = 128      // jobs
+	keptStates = 512      // in the corpus
+	keptBytes  = 64 << 20 // of it
+	jobSigns   = 64
+	keptSigns  = 64     // of each rank
 	idleRounds = 40_000 // without anything new, after which an exploration is done
 	mostPairs  = 3_000
 	longWalk   = 12
@@ -83,16 +101,7 @@ func (p *prober) explore(ctx context.Context, first *run, o ReviewOptions, v *Re
 	if start == nil {
 		return nil // it holds too much to be frozen; the budgets say so
 	}
-	x := &exploration{
-		p: p, o: o, began: time.Now(), seen: map[uint64]bool{}, corpus: []*state{start}, found: map[string]sighting{}, most: map[string]peak{},
-		written: map[string]bool{}, words: words(p.lint),
-	}
-	for _, patch := range first.s.act.rounds.rounds[0].Patches {
-		x.written[patch.ID] = true
-	}
-	for _, s := range p.look(first.s.act.rounds.rounds[0].Patches) {
-		x.add(sighting{what: s})
-	}
+	x := newExploration(p, first, start, o)
 	ended := "done"
 	each := first.moves(x.words)
 	phases := []func() []job{
@@ -128,6 +137,21 @@ func (p *prober) explore(ctx context.Context, first *run, o ReviewOptions, v *Re
 	x.deadline = time.Now().Add(aftermath(o.Fuzz))
 	v.Explored = &Explored{Seed: o.Seed, Rounds: x.rounds, States: len(x.seen), Ended: ended, ElapsedMS: elapsed.Milliseconds()}
 	return x.report(ctx, v, races)
+}
+
+// newExploration begins where initialization ended.
+func newExploration(p *prober, first *run, start *state, o ReviewOptions) *exploration {
+	x := &exploration{
+		p: p, o: o, began: time.Now(), seen: map[uint64]bool{}, corpus: []*state{start}, found: map[string]sighting{}, ranks: map[int]int{},
+		most: map[string]peak{}, written: map[string]bool{}, words: words(p.lint), keep: keptBytes,
+	}
+	for _, patch := range first.s.act.rounds.rounds[0].Patches {
+		x.write(patch.ID)
+	}
+	for _, s := range p.look(first.s.act.rounds.rounds[0].Patches) {
+		x.add(sighting{what: s})
+	}
+	return x
 }
 
 // aftermath is the time for races, and again for shortening what was found.
@@ -239,15 +263,16 @@ func (x *exploration) merge(d *done) {
 		}
 		x.seen[f] = true
 		x.last = x.rounds
-		if d.fresh[i] != nil && len(x.corpus) < keptStates {
-			x.corpus = append(x.corpus, d.fresh[i])
+		if s := d.fresh[i]; s != nil && len(x.corpus) < keptStates && x.held+s.size() <= x.keep {
+			x.corpus = append(x.corpus, s)
+			x.held += s.size()
 		}
 	}
 	for _, s := range d.signs {
 		x.add(s)
 	}
 	for _, id := range d.written {
-		x.written[id] = true
+		x.write(id)
 	}
 	for _, p := range d.peaks {
 		if old, ok := x.most[p.budget.Name]; !ok || p.budget.Used > old.budget.Used {
@@ -256,10 +281,22 @@ func (x *exploration) merge(d *done) {
 	}
 }
 
+// write notes that an element was written. A card may make up more ids than memory has room for.
+func (x *exploration) write(id string) {
+	if x.p.lint.page.place(id) >= 0 {
+		x.written[id] = true
+	}
+}
+
 // add keeps the shortest way to something.
 func (x *exploration) add(s sighting) {
 	old, ok := x.found[s.what.key]
 	if !ok {
+		rank := signRank(s.what.key)
+		if x.ranks[rank] == keptSigns {
+			return
+		}
+		x.ranks[rank]++
 		x.keys = append(x.keys, s.what.key)
 	}
 	if !ok || len(s.path) < len(old.path) {
@@ -271,6 +308,7 @@ func (x *exploration) add(s sighting) {
 func (x *exploration) do(ctx context.Context, j job) (d done) {
 	r := x.p.resume(j.from)
 	defer r.close()
+	d.room = x.keep / generation
 	path := slices.Clone(j.from.path)
 	isNew := false
 	most := map[string]Budget{}
@@ -282,7 +320,9 @@ func (x *exploration) do(ctx context.Context, j job) (d done) {
 			isNew = true
 		}
 		for _, s := range x.p.look(r.last.Batch) {
-			d.signs = append(d.signs, sighting{s, slices.Clone(path)})
+			if len(d.signs) < jobSigns {
+				d.tell(s, path)
+			}
 		}
 		if isNew {
 			for _, patch := range r.last.Batch {
@@ -334,7 +374,10 @@ func (x *exploration) do(ctx context.Context, j job) (d done) {
 				d.err = err
 				return d
 			}
-			d.fresh[len(d.fresh)-1] = st
+			if st != nil && st.size() <= d.room {
+				d.fresh[len(d.fresh)-1] = st
+				d.room -= st.size()
+			}
 		}
 		last := n == len(j.moves)+j.extra-1
 		if last && j.stale || isNew && len(x.corpus) < keptStates {
@@ -345,7 +388,7 @@ func (x *exploration) do(ctx context.Context, j job) (d done) {
 				return d
 			}
 			if s.key != "" {
-				d.signs = append(d.signs, sighting{s, slices.Clone(path)})
+				d.tell(s, path)
 			}
 		}
 	}

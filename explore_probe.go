@@ -172,6 +172,15 @@ type state struct {
 	path     []move
 }
 
+// size is about how many bytes a state takes.
+func (st *state) size() int {
+	n := len(st.frozen) + st.document.Size()
+	for _, m := range st.path {
+		n += len(m.value)
+	}
+	return n
+}
+
 // save freezes a run; nil when it is too large to keep.
 func (r *run) save(ctx context.Context, path []move) (*state, error) {
 	a := r.s.act

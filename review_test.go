@@ -296,6 +296,59 @@ func TestReviewOfSlowCards(t *testing.T) {
 	}
 }
 
+// TestReviewOfLargeStates: what an exploration keeps is bounded in bytes, whatever the card makes up.
+func TestReviewOfLargeStates(t *testing.T) {
+	r := newRuntime(t, Options{budget: patience})
+	c := probe(`let n = 0;
+		const f = () => {
+			n += 1 + ui.input('n').value.length;
+			const name = 'abcdefghijklmnopqrstuvwxyz'.slice(n % 26) + n;
+			let html = '';
+			for (let i = 0; i < 6; i++) html += '<p id="' + name + i + '">' + name.repeat(20) + '</p>';
+			ui.html('out', html);
+			for (let i = 0; i < 6; i++) ui.text(name + i, 0 / 0 + name.repeat(n % 9));
+		};
+		ui.on('n', 'input', f); ui.on('go', 'click', f); f();`)
+	c.HTML = `<div id="out">start</div><input id="n"><button id="go">Go</button>`
+	checked, _ := r.checked(&c)
+	seed := uint64(1)
+	p := &prober{rt: r, card: checked, options: RenderOptions{Seed: &seed, Now: reviewTime}, lint: newLint(checked)}
+	first, err := p.start(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.close()
+	start, err := first.save(t.Context(), nil)
+	if err != nil || start == nil {
+		t.Fatal(start, err)
+	}
+	kept := map[int]int{}
+	for _, keep := range []int{4 << 20, keptBytes} {
+		x := newExploration(p, first, start, ReviewOptions{Fuzz: patience})
+		x.keep = keep
+		for n := range uint64(4) {
+			if _, err := x.work(t.Context(), x.walks(n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, s := range x.corpus[1:] {
+			kept[keep] += s.size()
+		}
+		if kept[keep] != x.held || x.held > keep || len(x.written) > 1 {
+			t.Errorf("%d bytes of %d are held, %d counted; %d elements were written, of one", kept[keep], keep, x.held, len(x.written))
+		}
+		for rank, n := range x.ranks {
+			if n > keptSigns {
+				t.Errorf("%d signs of rank %d", n, rank)
+			}
+		}
+		t.Logf("%d rounds, %d displays, %d states of %d bytes, %d signs", x.rounds, len(x.seen), len(x.corpus), x.held, len(x.keys))
+	}
+	if kept[keptBytes] <= 4<<20 || kept[4<<20] < 3<<20 {
+		t.Errorf("the bounds were never met: %v", kept)
+	}
+}
+
 // TestReviewStops with its context, wherever it is.
 func TestReviewStops(t *testing.T) {
 	r := newRuntime(t, Options{budget: patience})
