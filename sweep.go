@@ -1,6 +1,7 @@
 package cardrun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"example.com/cardrun/sanitize"
 )
@@ -20,7 +22,13 @@ type SweepOptions struct {
 	// From, To and Step bound a number or range. Default: its min, max and step; where a step would give more than 101
 	// values, a hundredth of the way, in whole steps.
 	From, To, Step *float64
+	// Time is how long the values may take together, since each may take a round's 250 ms. What comes behind is left out, and
+	// Sweep.Ended says so. Default: a minute.
+	Time time.Duration
 }
+
+// DefaultSweep is how long a sweep may take where nothing is said.
+const DefaultSweep = time.Minute
 
 // ErrSweep is the error of a sweep that cannot be made. It is wrapped with why.
 var ErrSweep = errors.New("sweep")
@@ -36,6 +44,10 @@ type Sweep struct {
 	ID      string   `json:"id"`
 	Columns []string `json:"columns"`
 	Rows    []Row    `json:"rows"`
+	// Ended tells why it ended: all values are there (done), or the time was used up (time).
+	Ended string `json:"ended"`
+	// Values is how many there were to be.
+	Values int `json:"values"`
 }
 
 // Row is one value with the numbers displayed for it, a column each; nil where there is none. Failure is why there is
@@ -81,9 +93,14 @@ func (r *Runtime) Sweep(ctx context.Context, c *Card, o SweepOptions) (*Sweep, e
 	if err != nil {
 		return nil, err
 	}
-	out := &Sweep{ID: o.ID, Rows: []Row{}}
+	out := &Sweep{ID: o.ID, Rows: []Row{}, Ended: "done", Values: len(moves)}
 	t := table{places: map[string]int{}}
+	end := time.Now().Add(cmp.Or(o.Time, DefaultSweep))
 	for _, m := range moves {
+		if len(out.Rows) > 0 && time.Now().After(end) {
+			out.Ended = "time"
+			break
+		}
 		at := p.resume(start)
 		row := Row{Value: m.value}
 		var written []string

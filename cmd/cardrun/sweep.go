@@ -14,19 +14,20 @@ import (
 )
 
 type sweepCmd struct {
-	Card   string     `arg:"" placeholder:"CARD.json" help:"File with the card; - is standard input."`
-	Over   string     `required:"" placeholder:"ID[=FROM..TO[/STEP]]" help:"The control to move, and how far; without a range, over its min, max and step, or all options."`
-	Format string     `enum:"table,csv,json,plot,svg" default:"table" help:"What to print: table, csv, json, plot (a drawing of characters) or svg."`
-	Column []string   `placeholder:"NAME" help:"Plot these columns alone, as the table names them."`
-	Seed   *uint64    `placeholder:"N" help:"Seed of Math.random (default: 1)."`
-	Now    *time.Time `placeholder:"TIME" help:"The time that the card sees, as in 2026-01-02T03:04:05Z. Without it, time is real."`
+	Card   string        `arg:"" placeholder:"CARD.json" help:"File with the card; - is standard input."`
+	Over   string        `required:"" placeholder:"ID[=FROM..TO[/STEP]]" help:"The control to move, and how far; without a range, over its min, max and step, or all options."`
+	Format string        `enum:"table,csv,json,plot,svg" default:"table" help:"What to print: table, csv, json, plot (a drawing of characters) or svg."`
+	Column []string      `placeholder:"NAME" help:"Plot these columns alone, as the table names them."`
+	Time   time.Duration `default:"1m" placeholder:"TIME" help:"How long all values may take together (default: 1m); those behind are left out."`
+	Seed   *uint64       `placeholder:"N" help:"Seed of Math.random (default: 1)."`
+	Now    *time.Time    `placeholder:"TIME" help:"The time that the card sees, as in 2026-01-02T03:04:05Z. Without it, time is real."`
 }
 
 // Help is shown below the flags.
 func (*sweepCmd) Help() string {
 	return `Moves one control over its values, each time from the card's start, and prints the numbers that the script shows for each. A column is the id of an element, with .2, .3 and so on for the second number in it and those behind.
 
-Exit status: 0 it was shown for all values, 1 the card was rejected or failed at some, 2 a bad call or an unreadable file.
+Exit status: 0 it was shown for all values, 1 the card was rejected, failed at some or took too long, 2 a bad call or an unreadable file.
 
 Examples:
 
@@ -41,6 +42,10 @@ func (c *sweepCmd) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("--over: %w", err)
 	}
+	if c.Time <= 0 {
+		return fmt.Errorf("--time: %v is no time to sweep in; give one above 0, such as 1m", c.Time)
+	}
+	o.Time = c.Time
 	seed := uint64(1)
 	o.Seed = &seed
 	if c.Seed != nil {
@@ -68,6 +73,10 @@ func (c *sweepCmd) Run(e *env) error {
 	}
 	if _, err := io.WriteString(e.stdout, out); err != nil {
 		return fmt.Errorf("write output: %w", err)
+	}
+	if s.Ended == "time" {
+		fmt.Fprintf(e.stderr, "cardrun: the time of %v was over after %d of %d values; give it more with --time, or fewer values with --over\n", c.Time, len(s.Rows), s.Values)
+		return errNo
 	}
 	for _, row := range s.Rows {
 		if row.Failure != "" {
