@@ -21,7 +21,7 @@ const (
 	retryMost = 5 * time.Second
 )
 
-// clearTime is how long a guest waits for a process that is closing the one before, which takes some 20 µs, before he looks
+// clearTime is how long a guest waits for a process that is closing the one before, which takes some 20 µs, before it looks
 // further: it may be one that hangs.
 const clearTime = 5 * time.Millisecond
 
@@ -88,7 +88,10 @@ func newPool(ctx context.Context, o Options) (*pool, error) {
 	return l, nil
 }
 
-// open takes the first process in and waits for the others. Those that fail are started again while others serve.
+// open takes the first process in and waits for as many as there are workers. Those that fail are started again while others serve. Where
+// there is more than one worker, there will be other guests at rest while they run; so all the processes that there may be are
+// started then, for which nobody waits: each takes a core some 0.15 s, and when they were started once they were wanted, under
+// load, hundreds of rounds stood in line behind that.
 func (l *pool) open(ctx context.Context, first *process) (err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,6 +100,10 @@ func (l *pool) open(ctx context.Context, first *process) (err error) {
 	l.refill()
 	for l.starting > 0 && l.failure == nil && err == nil {
 		err = l.wait(ctx, time.Time{})
+	}
+	if l.o.Workers > 1 {
+		l.want = l.most
+		l.refill()
 	}
 	return err
 }
