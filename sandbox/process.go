@@ -39,6 +39,7 @@ const (
 type process struct {
 	cmd      *exec.Cmd
 	conn     *os.File // a stream socket
+	raw      syscall.RawConn
 	in       frames
 	out      []byte // of the last frame written
 	rest     []byte // what of it is not written yet
@@ -50,6 +51,8 @@ type process struct {
 	status string
 
 	doomed atomic.Bool // it was killed
+
+	patience *time.Timer // ends with the time in which it must close its guest; guarded by pool.mu
 
 	state state  // guarded by pool.mu, as is guest
 	guest *Guest // whose guest is in it, or who is about to ask it; nil when it is free
@@ -79,8 +82,12 @@ func startProcess(ctx context.Context, o Options, launch func(func() error) erro
 	if err != nil {
 		return nil, fmt.Errorf("%w: make a connection: %w", errProcess, err)
 	}
+	raw, err := mine.SyscallConn()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: make a connection: %w", errProcess, err), mine.Close(), its.Close())
+	}
 	p := &process{
-		conn: mine, in: frames{r: bufio.NewReaderSize(mine, 16<<10)}, ended: make(chan struct{}),
+		conn: mine, raw: raw, in: frames{r: bufio.NewReaderSize(mine, 16<<10)}, ended: make(chan struct{}),
 		cmd: &exec.Cmd{
 			Path: o.WorkerCommand[0], Args: o.WorkerCommand, Dir: "/",
 			Env: []string{workerVariable + "=" + workerVersion}, ExtraFiles: []*os.File{its},
@@ -279,23 +286,36 @@ func (p *process) late() error {
 	return nil
 }
 
-// clear has the worker close its guest, and stop the round before where it still owes that answer. An error means that the
-// process is gone.
-func (p *process) clear(owes bool) (err error) {
+// beginClear tells the worker to close its guest, and to stop the round before where it still owes that answer. What the socket has no
+// room for is left for endClear: nobody waits here.
+func (p *process) beginClear(owes bool) {
 	_ = p.conn.SetDeadline(time.Now().Add(grace))
+	frames := p.rest[:len(p.rest):len(p.rest)]
 	if owes {
-		p.rest = append(p.rest[:len(p.rest):len(p.rest)], seal(appendFrame(nil, frameStop))...)
+		frames = append(frames, seal(appendFrame(nil, frameStop))...)
+	}
+	p.rest = append(frames, seal(appendFrame(nil, frameClose))...)
+	p.rest = p.rest[writeNow(p.raw, p.rest):]
+}
+
+// endClear waits for so long until the worker has closed its guest. The error is errLeft when it has not yet, and may still; another
+// one means that the process is gone.
+func (p *process) endClear(owes bool, patience time.Duration) (err error) {
+	_ = p.conn.SetDeadline(time.Now().Add(patience))
+	if owes {
 		_, _, err = p.exchange()
 	}
 	if err == nil {
 		var kind byte
-		p.out = appendFrame(p.out[:0], frameClose)
-		p.rest, p.limit = seal(p.out), 0
+		p.limit = 0
 		if kind, _, err = p.exchange(); err == nil && kind != frameClosed {
 			err = errFrame
 		}
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errLeft
+	case err != nil:
 		return p.failed("it did not close its guest", err)
 	}
 	return nil

@@ -176,6 +176,7 @@ func TestFreezingThatNobodyWaitsFor(t *testing.T) {
 // round lost.
 func TestProcessThatDoesNotClear(t *testing.T) {
 	e := apart(t, Options{Workers: 1, WorkerCommand: self("tired")})
+	var tired []*process
 	for range 3 {
 		g := newGuest(t, e, Activation{})
 		if res, err := g.Run(context.Background(), Round{Input: []byte("0"), Script: "out = 'next'", MaxOutput: 99}); err != nil || string(res.Output) != ">next" {
@@ -184,6 +185,10 @@ func TestProcessThatDoesNotClear(t *testing.T) {
 		p := g.away.p
 		g.Close()
 		expectLives(t, "closing", p)
+		tired = append(tired, p)
+	}
+	for _, p := range tired { // the last one is given up though nobody asks for it
+		<-p.ended
 	}
 	expectWhole(t, e)
 	if r := e.Replaced(); r.Processes != 3 {

@@ -43,7 +43,7 @@ func expectWhole(t *testing.T, e *Engine) {
 	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		l := e.pool
 		l.mu.Lock()
-		whole := len(l.all) == l.want && l.starting == 0 && len(l.free)+len(l.resting) == l.want
+		whole := len(l.all) == l.want && l.starting == 0 && len(l.free)+len(l.closing)+len(l.resting) == l.want
 		state := fmt.Sprintf("%d processes of %d, %d starting, %d free, %d at rest, %v", len(l.all), l.want, l.starting, len(l.free), len(l.resting), l.failure)
 		l.mu.Unlock()
 		if whole {

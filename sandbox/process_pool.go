@@ -43,7 +43,8 @@ type pool struct {
 	all      map[*process]struct{}
 	free     []*process
 	resting  []*process    // by when their guest ran last
-	clearing int           // processes that are closing a guest nobody waits for
+	closing  []*process    // they were told to close their guest, and nobody has asked yet whether they have
+	clearing int           // processes that somebody waits for to close their guest
 	starting int           // processes that are being started
 	want     int           // how many there should be
 	most     int           // how many there may be
@@ -191,6 +192,11 @@ func (l *pool) watch(p *process) {
 	delete(l.all, p)
 	l.free = without(l.free, p)
 	l.resting = without(l.resting, p)
+	if n := len(l.closing); n > 0 {
+		if l.closing = without(l.closing, p); len(l.closing) < n {
+			p.patience.Stop()
+		}
+	}
 	if p.state == stateRest {
 		p.guest.away.p = nil
 		p.guest.away.lost = fmt.Errorf("%w: it ended between two rounds (%s)", errProcess, p.status)
@@ -257,6 +263,9 @@ func (l *pool) lease(ctx context.Context, g *Guest) (*process, beginning, error)
 			l.free = l.free[:len(l.free)-1]
 			p.state, p.guest, a.p = stateBusy, g, p
 			return p, a.begin, nil
+		case len(l.closing) > 0:
+			l.ask(l.closing[0], clearTime)
+			continue
 		case moved != nil && !*moved:
 		case l.clearing > 0 && time.Since(start) < clearTime:
 			until = start.Add(clearTime)
@@ -371,13 +380,50 @@ func (l *pool) abandon(g *Guest, p *process) {
 }
 
 // clear makes a busy process free once it has closed the guest that was in it, and ended the round that it may be in. One that does
-// not say in time that it has is ended, so that no other guest meets it. The caller holds mu.
+// not say in time that it has is ended, so that no other guest meets it. Nobody waits here: the next guest asks, or in the end
+// a timer does. The caller holds mu.
 func (l *pool) clear(p *process, owes bool) {
+	p.beginClear(owes)
+	if owes { // it may take a while to stop
+		l.await(p, true)
+		return
+	}
+	l.closing = append(l.closing, p)
+	p.patience = time.AfterFunc(grace, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if slices.Contains(l.closing, p) {
+			l.ask(p, 0)
+		}
+	})
+}
+
+// ask waits for so long until a process says that it has closed its guest. It lets go of mu, which the caller holds, meanwhile.
+func (l *pool) ask(p *process, patience time.Duration) {
+	l.closing = without(l.closing, p)
+	p.patience.Stop()
+	if patience > 0 {
+		l.mu.Unlock()
+		err := p.endClear(false, patience)
+		l.mu.Lock()
+		if err != errLeft {
+			l.release(p)
+			l.tell()
+			return
+		}
+	}
+	l.await(p, false)
+}
+
+// await waits for that in the background, as long as may be. The caller holds mu.
+func (l *pool) await(p *process, owes bool) {
 	l.clearing++
 	l.starts.Add(1)
 	go func() {
 		defer l.starts.Done()
-		_ = p.clear(owes)
+		if err := p.endClear(owes, grace); err == errLeft {
+			_ = p.failed("it did not close its guest", os.ErrDeadlineExceeded)
+		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.clearing--

@@ -96,6 +96,15 @@ func connection() (mine, its *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "worker"), os.NewFile(uintptr(fds[1]), "program"), nil
 }
 
+// writeNow writes what there is room for, and tells how much that was.
+func writeNow(c syscall.RawConn, b []byte) (n int) {
+	_ = c.Write(func(fd uintptr) bool {
+		n, _ = unix.Write(int(fd), b)
+		return true
+	})
+	return max(n, 0)
+}
+
 // descriptor is a worker's end of its connection, used without Go's poller.
 type descriptor int
 

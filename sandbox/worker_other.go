@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"syscall"
 )
 
 var errSeparate = errors.New("guests can be isolated in worker processes on Linux only; use isolation none or auto")
@@ -20,6 +21,8 @@ func lateTimers() (restore func()) { return func() {} }
 func lockedDown(int) error { return errSeparate }
 
 func connection() (mine, its *os.File, err error) { return nil, nil, errSeparate }
+
+func writeNow(syscall.RawConn, []byte) int { return 0 }
 
 // descriptor is a worker's end of its connection.
 type descriptor int
