@@ -106,16 +106,8 @@ func (p *cssPrinter) token(list []cssToken, i int) {
 	case kindDimension:
 		p.b.WriteString(t.text)
 		p.unit(t.unit)
-	case kindSpace:
-		if i > 0 && list[i-1].blank() {
-			return
-		}
-		p.b.WriteByte(' ')
-	case kindComment:
-		if i == 0 || i == len(list)-1 || list[i-1].blank() || list[i+1].blank() {
-			return
-		}
-		p.b.WriteString("/**/")
+	case kindSpace, kindComment:
+		p.blank(list, i)
 	case kindColon:
 		p.b.WriteByte(':')
 	case kindSemicolon:
@@ -127,11 +119,29 @@ func (p *cssPrinter) token(list []cssToken, i int) {
 			p.b.WriteByte(' ') // no -->
 		}
 		p.b.WriteString(t.text)
-		if t.text == "<" && !(i+1 < len(list) && (list[i+1].is("=") || list[i+1].kind == kindSpace)) {
+		if t.text == "<" && !(i+1 < len(list) && (list[i+1].is("=") || list[i+1].blank())) {
 			p.b.WriteByte(' ')
 		}
 	default:
 		p.b.WriteString(t.text)
+	}
+}
+
+// blank writes a run of white space and comments, of which the token is the first, as what it stands for: white space where there is any in
+// it, which may be a combinator, and a comment where there are comments alone. Nothing of it may be left out, or what was checked
+// as two tokens would be read as one.
+func (p *cssPrinter) blank(list []cssToken, i int) {
+	if i > 0 && list[i-1].blank() {
+		return
+	}
+	space := i > 0 && list[i-1].is("<")
+	for ; i < len(list) && list[i].blank(); i++ {
+		space = space || list[i].kind == kindSpace
+	}
+	if space {
+		p.b.WriteByte(' ')
+	} else {
+		p.b.WriteString("/**/")
 	}
 }
 

@@ -1,9 +1,12 @@
 package sanitize
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"example.com/cardrun/limits"
 )
@@ -40,6 +43,12 @@ var styles = []struct {
 	{in: `p{color:re/**/d;margin:1/**/px}`, out: `p {color: re/**/d;margin: 1/**/px;}`},
 	{in: `a/*}*/b{color:/*;*/red}`, out: `a/**/b {color: red;}`},
 	{in: `a /**/ b{color:red}`, out: `a b {color: red;}`},
+	{in: `a/**/ b/* *//* */ /**/c{color:red}`, out: `a b c {color: red;}`},
+	{in: `p{margin:0/* top */ 1px/**//**/2px;color:u/**/ rl(1);--x:/ /**/ */**/ -/**/ ->}`, out: `p {margin: 0 1px/**/2px;color: u rl(1);--x: / * - - >;}`},
+	{in: `p{--a:-/**/ -/**/>;--b:/ *}`, out: `p {--a: - -/**/>;--b: / *;}`},
+	{in: `@media (width</**/2px) and (1px</**/ width){p{color:red}}`, out: `@media (width< 2px) and (1px< width) {p {color: red;}}`,
+		scoped: `@media (width< 2px) and (1px< width) {.card p {color: red;}}`},
+	{in: `html/**/-x,:root/**/.y/**/ p{color:red}`, out: `html/**/-x, :root/**/.y p {color: red;}`, scoped: `.card/**/-x, .card/**/.y p {color: red;}`},
 	// Selectors.
 	{in: `a>b+c~d *{color:red}`, out: `a>b+c~d * {color: red;}`},
 	{in: `a[title~="x"],b[lang|=en],c[class^='y']{color:red}`, out: `a[title~="x"], b[lang|=en], c[class^="y"] {color: red;}`,
@@ -139,9 +148,59 @@ func TestStylesD28R41(t *testing.T) {
 			t.Errorf("CSS(%q) = %q, and of that %q %v", c.in, s, again, found)
 		}
 		expectTame(t, c.in, s.String())
+		expectRead(t, c.in, s.String())
 		expectTame(t, c.in, s.Scoped(".card"))
 		expectConfined(t, c.in, s.Scoped(".card"))
 	}
+}
+
+// expectRead holds what is read in the text that was printed against what was understood, and checked, in the source: the same rules with
+// the same tokens, and white space or a comment between the same two.
+func expectRead(t *testing.T, in, out string) {
+	t.Helper()
+	if strings.Contains(asciiLower(out), "u+") {
+		return // the tokenizer may take that for a range, which browsers know of no more: u, +, and a name
+	}
+	source, text := cssChecker{source: cleanCSS(in)}, cssChecker{source: out}
+	understood, read := meaning(nil, source.read()), meaning(nil, text.read())
+	if d := cmp.Diff(understood, read); d != "" {
+		t.Fatalf("CSS(%q) = %q is read as something else: %s", in, out, d)
+	}
+}
+
+// meaning is what rules say, token by token.
+func meaning(out []string, list []cssRule) []string {
+	tokens := func(all []cssToken) {
+		for i, t := range all {
+			switch {
+			case t.blank() && i > 0 && (all[i-1].blank() || all[i-1].is("<")): // behind a <, and before a >, there may be a space more
+			case t.blank():
+				run := all[i:]
+				for n := range run {
+					if !run[n].blank() {
+						run = run[:n]
+						break
+					}
+				}
+				if i+len(run) < len(all) && all[i+len(run)].is(">") {
+					continue
+				}
+				out = append(out, fmt.Sprint("space ", slices.ContainsFunc(run, func(t cssToken) bool { return t.kind == kindSpace })))
+			default:
+				out = append(out, fmt.Sprintf("%d %q %q %t", t.kind, t.text, t.unit, t.id))
+			}
+		}
+	}
+	for _, r := range list {
+		out = append(out, fmt.Sprintf("%s %t %t", r.name, r.decl, r.block))
+		tokens(r.prelude)
+		for _, s := range r.selectors {
+			out = append(out, fmt.Sprintf("selector, %t %t", s.page, s.outside))
+			tokens(s.tokens)
+		}
+		out = append(meaning(out, r.items), "end")
+	}
+	return out
 }
 
 // badStyles reject a card, each for what is found there.

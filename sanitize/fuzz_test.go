@@ -138,6 +138,7 @@ func FuzzCSS(f *testing.F) {
 			return
 		}
 		expectTame(t, in, s.String())
+		expectRead(t, in, s.String())
 		again, found := CSS(s.String())
 		if len(found) > 0 || again.String() != s.String() {
 			t.Fatalf("CSS(%q) = %q, and of that %q %v", in, s, again, found)
