@@ -49,6 +49,10 @@
 
 	const cut = (s, n) => s.length > n ? apply(slice, s, [0, n]) + '…' : s;
 
+	// own is s as a string by itself. What is cut from a longer string is, from about a thousand units on, a window on that one in this
+	// engine, and would keep it in memory for as long as parts keep what was cut.
+	const own = (s) => s.length < 500 ? s : s[0] + apply(slice, s, [1]);
+
 	// kind names a value for a message without running any of its code.
 	const kind = (v) => v === null ? 'null' : typeof v;
 
@@ -105,6 +109,8 @@
 			most = exact = n;
 			measured = used + 3;
 		}
+		id = own(id);
+		value = own(value);
 		parts[used] = op;
 		parts[used + 1] = id;
 		parts[used + 2] = value;
@@ -145,9 +151,9 @@
 		html(id, value) { emit('html', id, value); },
 		// value requests a control's current value (`R55`).
 		value(id, value) {
+			if (requested === null) requested = create(null); // first: it may run into the end of the stack, too
 			emit('value', id, value);
-			if (requested === null) requested = create(null);
-			requested[id] = value;
+			requested[parts[used - 2]] = parts[used - 1];
 		},
 	};
 	for (const name of ['on', 'input', 'text', 'html', 'value']) Object.freeze(ui[name]);

@@ -204,6 +204,29 @@ func TestStringsCrossD2(t *testing.T) {
 	expect(t, `ui.text('o', '\udc00\udc00')`, "text o=\ufffd\ufffd")
 }
 
+// TestPiecesKeepNothing shows pieces of long strings, which are windows on them in the engine: neither within a round nor until the next
+// is the whole in memory for that.
+func TestPiecesKeepNothing(t *testing.T) {
+	const most = 500_000 // bytes; each whole has more
+	for _, show := range []string{"ui.text('o', piece)", "ui.html('o', piece)", "ui.value('n', piece)", "ui.text(piece, '')", "ui.value(piece, '')"} {
+		for _, cut := range []string{"big.slice(5, 5 + n)", "big.substring(big.length - n)", "big.match(RegExp('^[^]{' + n + '}'))[0]", "big.slice(0, n - 1) + '\\u20ac'",
+			"('\\u20ac' + big).slice(3, n)", "(big.slice(0, n) + ' '.repeat(9)).trimEnd()"} {
+			for _, n := range []int{499, 500, 1024, 2000} {
+				script := fmt.Sprintf(`const n = %d, f = () => { for (let i = 0; i < 6; i++) { const big = 'abcdefg'.repeat(1e5) + i, piece = %s; %s } }; ui.on('go', 'click', f); f()`, n, cut, show)
+				g := guest(t)
+				out, err := Start(context.Background(), g, script, []byte(shown))
+				if err == nil && out.Usage.HeapBytes < most {
+					out, err = Dispatch(context.Background(), g, script, Event{"go", "click"}, []byte(shown))
+				}
+				if err != nil || len(out.Batch) != 6 || out.Usage.HeapBytes >= most {
+					t.Errorf("%d units, %s, %s: %d patches, %d bytes in the heap, %v", n, cut, show, len(out.Batch), out.Usage.HeapBytes, err)
+				}
+				g.Close()
+			}
+		}
+	}
+}
+
 func TestScriptModeD23(t *testing.T) {
 	expect(t, `var v = 1; let l = 2; function f() { return this === globalThis } ui.text('o', [globalThis.v, globalThis.l, f(), typeof l] + '')`, "text o=1,,true,number")
 	expect(t, `undeclared = 1; with ({a: 1}) ui.text('o', String(a + undeclared))`, "text o=2")
