@@ -184,7 +184,11 @@ func (a *activity) parts(n uint32, max int) ([]byte, error) {
 			return nil, err
 		}
 		max -= PartHead + units
-		for p, size := head+PartHead-1, len(out)-head-PartHead; size > 0; p, size = p-1, size/16 {
+		size := len(out) - head - PartHead
+		if size >= 1<<(4*PartHead) {
+			return nil, fmt.Errorf("a part of %d bytes, which %d digits cannot tell: %w", size, PartHead, errCorrupt)
+		}
+		for p := head + PartHead - 1; size > 0; p, size = p-1, size/16 {
 			out[p] = "0123456789abcdef"[size%16]
 		}
 	}

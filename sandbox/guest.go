@@ -48,7 +48,8 @@ type Round struct {
 	MaxOutput int
 }
 
-// PartHead is how many characters stand before each part in a Result's Output: its length in bytes, in hexadecimal digits.
+// PartHead is how many characters stand before each part in a Result's Output: its length in bytes, in hexadecimal digits. A part
+// of 16 MiB or more counts as corruption.
 const PartHead = 6
 
 // ScriptName stands for the round's script in stack traces.

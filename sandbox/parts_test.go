@@ -44,6 +44,21 @@ func TestParts(t *testing.T) {
 			t.Errorf("%s: %.200q, %v", script, res.Output, err)
 		}
 	}
+	for _, c := range []struct {
+		script string
+		bytes  int // 0: the part is too long for its head
+	}{
+		{"out = ['\\xe9'.repeat(2 ** 23 - 1)]", 1<<24 - 2}, {"out = ['\\xe9'.repeat(2 ** 23)]", 0}, {"out = ['a', '\\xe9'.repeat(2 ** 23)]", 0},
+	} {
+		g := newGuest(t, e, Activation{})
+		res, err := g.Run(context.Background(), Round{Input: []byte("0"), Script: c.script, MaxOutput: 1 << 25})
+		if c.bytes > 0 && (err != nil || len(res.Output) != PartHead+c.bytes || !strings.HasPrefix(string(res.Output), fmt.Sprintf("%06x", c.bytes))) {
+			t.Errorf("%s: %d bytes, %v", c.script, len(res.Output), err)
+		}
+		if c.bytes == 0 && limits.CodeOf(err) != limits.Engine {
+			t.Errorf("%s: %.20q, %v", c.script, res.Output, err)
+		}
+	}
 	g := newGuest(t, newEngine(t, Options{}), Activation{})
 	if res, err := g.Run(context.Background(), Round{Input: []byte("0"), Script: "out = { [Symbol.toPrimitive]: () => 1 }", MaxOutput: 1000}); err != nil || string(res.Output) != ">1" {
 		t.Errorf("a prelude without parts: %q, %v", res.Output, err)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestLEB128(t *testing.T) {
@@ -154,6 +156,130 @@ func TestPayLoopsRefuses(t *testing.T) {
 			t.Errorf("%s: %x, %v", name, out, err)
 		}
 	}
+}
+
+// TestEveryLoopPays walks the binary. In what runs, each loop checks the fuel where a turn begins; and there, as in the original,
+// each branch goes to the construct that it went to.
+func TestEveryLoopPays(t *testing.T) {
+	wasm, err := original()
+	if err != nil {
+		t.Fatal(err)
+	}
+	adapted, err := adapt(wasm, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := string(append(slices.Concat([]byte{opBlock, typeEmpty}, fuelCheck), opBrIf, 0))
+	loops := func(code []byte, behind string) (n int) {
+		r := reader{b: code}
+		if err := r.locals(); err != nil {
+			t.Fatal(err)
+		}
+		for r.p < len(code) {
+			op, _, err := r.instruction()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if op == opLoop {
+				n++
+				if !bytes.HasPrefix(code[r.p:], []byte(behind)) {
+					t.Errorf("a loop begins with %x", code[r.p:min(r.p+20, len(code))])
+				}
+			}
+		}
+		return n
+	}
+	before, after := functions(t, wasm), functions(t, adapted)
+	all := 0
+	for i, code := range before {
+		n := loops(code, "")
+		if got := loops(after[i], head); got != n {
+			t.Errorf("function %d: %d loops of %d", importedFunctions+i, got, n)
+		}
+		all += n
+		paid, err := payLoops(code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(branches(t, code, false), branches(t, paid, true)); d != "" {
+			t.Errorf("function %d: %s", importedFunctions+i, d)
+		}
+	}
+	t.Logf("attacks: %d", all)
+	if all < 1000 || len(after) != len(before)+1 || loops(after[len(before)], head) != 0 {
+		t.Errorf("the walk sees nothing: %d loops in %d functions, then %d", all, len(before), len(after))
+	}
+}
+
+// functions are the bodies of a module's own functions.
+func functions(t *testing.T, wasm []byte) (out [][]byte) {
+	sections, err := readModule(wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sections {
+		if s.id == secCode {
+			r := reader{b: s.body}
+			for n := r.u32(); n > 0; n-- {
+				out = append(out, r.bytes(r.u32()))
+			}
+		}
+	}
+	return out
+}
+
+// branches lists for each target of each branch the construct that it goes to, by the order in which constructs begin, and 0 for the
+// function. paid says that two blocks of each loop, and a branch at its head and two at its end, are what payLoops adds.
+func branches(t *testing.T, code []byte, paid bool) (out []int) {
+	type open struct {
+		number int // or added
+		loop   bool
+		turn   bool // it is the block that holds a paying loop's body
+	}
+	const added = -1
+	r := reader{b: code}
+	if err := r.locals(); err != nil {
+		t.Fatal(err)
+	}
+	stack, count := []open{{}}, 0
+	for r.p < len(code) {
+		start := r.p
+		op, _, err := r.instruction()
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch op {
+		case opBlock, opIf, opLoop:
+			o := open{number: added, loop: op == opLoop}
+			outer := op == opBlock && paid && code[r.p] == opLoop
+			o.turn = paid && stack[len(stack)-1].loop
+			if !outer && !o.turn {
+				count++
+				o.number = count
+			}
+			stack = append(stack, o)
+		case opEnd:
+			stack = stack[:len(stack)-1]
+		case opBr, opBrIf, opBrTable:
+			a := reader{b: code[:r.p], p: start + 1}
+			if op == opBrTable {
+				a.u32()
+			}
+			if paid && stack[len(stack)-1].loop {
+				continue // behind the tick
+			}
+			for a.p < r.p {
+				to := stack[len(stack)-1-int(a.u32())]
+				if to.number != added {
+					out = append(out, to.number)
+				}
+			}
+		}
+	}
+	if len(stack) > 0 {
+		t.Fatalf("%d constructs are open at the end", len(stack))
+	}
+	return out
 }
 
 // TestDispatch folds a table of three labels into a branch.
