@@ -54,6 +54,9 @@ type process struct {
 
 	patience *time.Timer // ends with the time in which it must close its guest; guarded by pool.mu
 
+	began time.Time // when it first served
+	asked bool      // it was given to somebody; guarded by pool.mu
+
 	state state  // guarded by pool.mu, as is guest
 	guest *Guest // whose guest is in it, or who is about to ask it; nil when it is free
 }

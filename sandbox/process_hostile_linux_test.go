@@ -61,6 +61,9 @@ var workerRoles = map[string]func(string) int{
 	"tired": func(string) int { // it sleeps when it is to close a guest
 		return serveWorker(workerHooks{closing: func() { time.Sleep(time.Hour) }})
 	},
+	"brief": func(string) int { // it serves, and ends soon
+		return serveWorker(workerHooks{locked: func() { time.AfterFunc(20*time.Millisecond, func() { os.Exit(3) }) }})
+	},
 	"open":   func(how string) int { return serveWorker(workerHooks{lock: badLocks[how]}) },
 	"liar":   liar,
 	"silent": func(string) int { time.Sleep(time.Minute); return 0 },
@@ -274,6 +277,32 @@ func TestProcessKilled(t *testing.T) {
 		t.Errorf("%d kills, replaced: %+v", kills, r)
 	}
 	t.Logf("attacks: %d", kills)
+}
+
+// TestProcessesThatEndUnasked has worker processes that end soon after they began: they are not replaced as fast as they can be
+// started. Those that end when they were asked something are.
+func TestProcessesThatEndUnasked(t *testing.T) {
+	e := apart(t, Options{Workers: 1, WorkerCommand: self("brief")})
+	time.Sleep(2 * time.Second)
+	// With pauses of 0.1, 0.2, 0.4 and 0.8 s there have been five; without, as many as 0.15 s of a core and 20 ms make, ten or more.
+	if r := e.Replaced(); r.Processes < 1 || r.Processes > 5 {
+		t.Errorf("in two seconds, replaced: %+v", r)
+	}
+	// Whoever waits gets the next one, and what it does then is his affair.
+	if _, _, err := run(t, e, Activation{}, "for (;;);"); limits.CodeOf(err) != limits.Engine || !strings.Contains(errorTree(err), "exit status 3") {
+		t.Error(errorTree(err))
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		e.pool.mu.Lock()
+		pause := e.pool.pause
+		e.pool.mu.Unlock()
+		if pause <= retry { // or one more has ended already
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("after one that was asked, the next starts after %v", pause)
+		}
+	}
 }
 
 // badLocks are ways to lock a worker down that leave it open.

@@ -15,10 +15,13 @@ import (
 	"example.com/cardrun/limits"
 )
 
-// retry is how long after a worker could not be started the next one is tried, doubled each time up to retryMost.
+// retry is how long after a worker could not be started, or ended in its youth before it was asked anything, the next one is tried,
+// doubled each time up to retryMost. Starting one takes a core some 0.15 s, and what ends it may end the next one as well: a machine
+// without memory, or a kernel that does not let it idle. One that a card has ended is replaced at once.
 const (
 	retry     = 100 * time.Millisecond
 	retryMost = 5 * time.Second
+	youth     = 10 * time.Second
 )
 
 // clearTime is how long a guest waits for a process that is closing the one before, which takes some 20 µs, before it looks
@@ -49,7 +52,8 @@ type pool struct {
 	want     int           // how many there should be
 	most     int           // how many there may be
 	failure  error         // why the last start failed; nil after one that did not
-	pause    time.Duration // before the next start; 0 when the last one went well
+	pause    time.Duration // before the next start
+	lost     time.Time     // when a process last ended in its youth, unasked
 	changed  chan struct{} // closed, and made anew, when something changed that others may wait for
 	waiting  int           // how many do
 	replaced int64
@@ -162,9 +166,10 @@ func (l *pool) start(pause time.Duration) {
 	defer l.mu.Unlock()
 	l.starting--
 	if err != nil {
-		l.failure, l.pause = err, min(max(2*l.pause, retry), retryMost)
+		l.failure = err
+		l.slower()
 	} else {
-		l.failure, l.pause = nil, 0
+		l.failure = nil
 		if l.add(p); l.ctx.Err() != nil {
 			p.kill() // close did not see it
 		}
@@ -173,8 +178,12 @@ func (l *pool) start(pause time.Duration) {
 	l.tell()
 }
 
+// slower has the next start wait, longer than the one before. The caller holds mu.
+func (l *pool) slower() { l.pause = min(max(2*l.pause, retry), retryMost) }
+
 // add takes in a process that serves. The caller holds mu.
 func (l *pool) add(p *process) {
+	p.began = time.Now()
 	l.all[p] = struct{}{}
 	p.state = stateFree
 	l.free = append(l.free, p)
@@ -203,6 +212,13 @@ func (l *pool) watch(p *process) {
 	}
 	if l.ctx.Err() == nil {
 		l.replaced++
+		switch {
+		case p.asked || time.Since(p.began) >= youth:
+			l.pause = 0
+		case p.began.After(l.lost): // several that end at once count as one
+			l.lost = time.Now()
+			l.slower()
+		}
 		l.refill()
 	}
 	l.tell()
@@ -261,7 +277,7 @@ func (l *pool) lease(ctx context.Context, g *Guest) (*process, beginning, error)
 		case len(l.free) > 0:
 			p := l.free[len(l.free)-1]
 			l.free = l.free[:len(l.free)-1]
-			p.state, p.guest, a.p = stateBusy, g, p
+			p.state, p.guest, p.asked, a.p = stateBusy, g, true, p
 			return p, a.begin, nil
 		case len(l.closing) > 0:
 			l.ask(l.closing[0], clearTime)
