@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -84,6 +86,34 @@ var workerRoles = map[string]func(string) int{
 		}
 		say(frameReady, string(appendField(binary.LittleEndian.AppendUint64(make([]byte, 24), uint64(os.Getpid())), "")))
 		_, _ = io.Copy(io.Discard, descriptor(workerDescriptor))
+		return 0
+	},
+	"program": func(string) int { // it has workers, one of which runs a guest, and says which they are
+		_ = os.Unsetenv(workerVariable)
+		e, err := New(context.Background(), Options{Prelude: plainPrelude, Isolation: IsolationProcess, Workers: 2, Budget: time.Hour})
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		g, err := e.Guest(Activation{})
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		go func() { _, _ = g.Run(context.Background(), Round{Input: []byte("0"), Script: "for (;;);"}) }()
+		for ; ; time.Sleep(time.Millisecond) {
+			e.pool.mu.Lock()
+			ready := len(e.pool.all) == 2*2 && g.away.p != nil
+			e.pool.mu.Unlock()
+			if ready {
+				break
+			}
+		}
+		for _, p := range processes(e) {
+			fmt.Print(p.cmd.Process.Pid, " ")
+		}
+		fmt.Println()
+		time.Sleep(time.Hour)
 		return 0
 	},
 	"user": func(string) int { // a program that knows nothing of workers
@@ -303,6 +333,43 @@ func TestProcessesThatEndUnasked(t *testing.T) {
 			t.Fatalf("after one that was asked, the next starts after %v", pause)
 		}
 	}
+}
+
+// TestProcessesEndWithTheirProgram kills a program that can do nothing more about it: its worker processes end, be they busy, free or
+// stopped.
+func TestProcessesEndWithTheirProgram(t *testing.T) {
+	program := exec.Command("/proc/self/exe", "role:program")
+	program.Env = append(os.Environ(), workerVariable+"="+workerVersion)
+	out, err := program.StdoutPipe()
+	if err == nil {
+		err = program.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	workers := strings.Fields(line)
+	if err != nil || len(workers) != 4 {
+		t.Errorf("%q, %v", line, err)
+	} else if pid, err := strconv.Atoi(workers[0]); err != nil || syscall.Kill(pid, syscall.SIGSTOP) != nil {
+		t.Errorf("stop %s: %v", workers[0], err)
+	}
+	if err := program.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = program.Wait() // it says that it was killed
+	for end := time.Now().Add(time.Minute); len(workers) > 0; {
+		stat, err := os.ReadFile("/proc/" + workers[0] + "/stat")
+		if err != nil || strings.Contains(string(stat), ") Z ") { // ended, and waited for or not by whoever has it now
+			workers = workers[1:]
+			continue
+		}
+		if time.Now().After(end) {
+			t.Fatalf("it lives on: %s", stat)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Log("attacks: 4")
 }
 
 // badLocks are ways to lock a worker down that leave it open.
