@@ -147,15 +147,15 @@ func (p *process) greet(o Options) error {
 		return fmt.Errorf("%w: prelude and folder names take %d bytes, more than %d", errProcess, n, maxSetup)
 	}
 	_ = p.conn.SetDeadline(time.Now().Add(readyTime))
-	if _, err := p.conn.Write(seal(s.append(appendFrame(nil, frameSetup)))); err != nil {
-		return p.failed("it took no setup", err)
-	}
-	kind, body, err = p.in.next(maxText)
+	_, unread := p.conn.Write(seal(s.append(appendFrame(nil, frameSetup))))
+	kind, body, err = p.in.next(maxText) // one that did not even read the setup may have said why
 	switch {
+	case err == nil && kind == frameFailed:
+		return fmt.Errorf("%w: %s", errProcess, plainText(body))
+	case unread != nil:
+		return p.failed("it took no setup", unread)
 	case err != nil:
 		return p.failed("it did not start to serve", err)
-	case kind == frameFailed:
-		return fmt.Errorf("%w: %s", errProcess, plainText(body))
 	case kind != frameReady:
 		return p.failed("it did not start to serve", errFrame)
 	}

@@ -74,7 +74,10 @@ var workerRoles = map[string]func(string) int{
 		_, _ = syscall.Write(workerDescriptor, []byte(text))
 		return 0
 	},
-	"failed": func(string) int {
+	"failed": func(how string) int {
+		if how == "unread" { // as one that has ended before the setup comes
+			_ = syscall.Shutdown(workerDescriptor, syscall.SHUT_RD)
+		}
 		say(frameBanner, workerBanner)
 		say(frameFailed, "\x1b[31mno\u202e\nline\xff")
 		return 0
@@ -411,6 +414,7 @@ func TestProcessStarts(t *testing.T) {
 		{self("says \xff\xff\xff\xffB"), "main of the program must call ServeWorker"},
 		{self("says "), "main of the program must call ServeWorker"},
 		{self("failed"), "?[31mno"},
+		{self("failed unread"), "?[31mno"},
 		{self("open not at all"), "has no seccomp filter"},
 		{self("open one thread"), "has no seccomp filter"},
 		{self("open a thread that resists"), "has no seccomp filter"},
