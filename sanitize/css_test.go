@@ -55,6 +55,10 @@ var styles = []struct {
 		scoped: `.card a[title~="x"], .card b[lang|=en], .card c[class^="y"] {color: red;}`},
 	{in: `li:nth-child(2n+1 of .a,.b):not(:is(p,q)){color:red}`, out: `li:nth-child(2n+1 of .a,.b):not(:is(p,q)) {color: red;}`},
 	{in: `u+a{color:red}`, out: `u+a {color: red;}`},
+	{in: `u+a\62 ody,\U+a,U+a\2d 1\65 3{--x:u+1-2f u+a-f U+f(1)u+}`, out: `u+abody, U+a, U+a-1e3 {--x: u+1-2f u+a-f U+f(1)u+;}`,
+		scoped: `.card u+abody, .card U+a, .card U+a-1e3 {--x: u+1-2f u+a-f U+f(1)u+;}`},
+	{in: `p:-\2d x(y)::--z(1){color:-\2d f(1) --g( 2) --h (3)}`, out: `p:--x(y)::--z(1) {color: --f(1) --g( 2) --h (3);}`},
+	{in: `u+0{color:red}u+?{color:red}p{top:u+0??}`, out: `p {}`, found: []string{"1:1 css_dropped", "1:15 css_dropped", "1:31 css_dropped"}},
 	{in: `a-->b{color:red}`, out: `a-- >b {color: red;}`},
 	// The page is the scope (R41).
 	{in: `:root{--a:1}`, out: `:root {--a: 1;}`, scoped: `.card {--a: 1;}`},
@@ -158,9 +162,6 @@ func TestStylesD28R41(t *testing.T) {
 // the same tokens, and white space or a comment between the same two.
 func expectRead(t *testing.T, in, out string) {
 	t.Helper()
-	if strings.Contains(asciiLower(out), "u+") {
-		return // the tokenizer may take that for a range, which browsers know of no more: u, +, and a name
-	}
 	source, text := cssChecker{source: cleanCSS(in)}, cssChecker{source: out}
 	understood, read := meaning(nil, source.read()), meaning(nil, text.read())
 	if d := cmp.Diff(understood, read); d != "" {
@@ -212,6 +213,8 @@ var badStyles = []struct {
 	{`@import "x";`, limits.CSSForbidden, "1:1"},
 	{`@import url(x);`, limits.CSSForbidden, "1:1"},
 	{`@IMPORT 'x'`, limits.CSSForbidden, "1:1"},
+	{`p{--x:u+cross-fade(a)}`, limits.CSSForbidden, "1:9"},
+	{`p{--x:U+e\78pression(1)}`, limits.CSSForbidden, "1:9"},
 	{"@\\69 mport \"https://e.example/a.css\";", limits.CSSForbidden, "1:1"},
 	{"p{}\n@im\\70ort 'x';", limits.CSSForbidden, "2:1"},
 	{`@imp\6frt 'x';`, limits.CSSForbidden, "1:1"},

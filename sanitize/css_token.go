@@ -22,7 +22,6 @@ const (
 	kindNumber                // text is the number as written; percentages too
 	kindDimension             // text is the number as written, unit is the unit, escapes resolved
 	kindDelim                 // text is one character, a match operator or ||
-	kindRange                 // text is a unicode range as written, which in a selector is u+a
 	kindSpace                 // any run of white space
 	kindComment               // stands for nothing, but keeps its neighbours apart
 	kindColon                 // :
@@ -56,7 +55,8 @@ func (t *cssToken) blank() bool { return t.kind == kindSpace || t.kind == kindCo
 // brackets. It reports whether the tokens may be parsed: not when a string, comment or bracket is open. What is
 // forbidden is looked for here and nowhere else, so that a bracket amiss hides none of it (R125).
 func (c *cssChecker) tokenize() bool {
-	lexer := css.NewLexer(parse.NewInputString(c.source))
+	source := append(make([]byte, 0, len(c.source)+1), c.source...) // with room for the NUL that the tokenizer puts behind it
+	lexer := css.NewLexer(parse.NewInputBytes(source))
 	whole := true
 	var open []int
 	offset := 0
@@ -131,8 +131,13 @@ func (c *cssChecker) tokenize() bool {
 		case css.DimensionToken:
 			n := numberLength(s)
 			t.kind, t.text, t.unit = kindDimension, s[:n], unescape(s[n:])
-		case css.UnicodeRangeToken:
-			t.kind, t.text = kindRange, s
+		case css.UnicodeRangeToken: // browsers know it no more but in @font-face: it is an identifier, and what the rest is may go on behind it
+			t.kind, t.text = kindIdent, s[:1]
+			if starts {
+				name = t
+			}
+			offset = t.offset + 1
+			lexer = css.NewLexer(parse.NewInputBytes(source[offset:]))
 		case css.WhitespaceToken:
 			t.kind = kindSpace
 		case css.ColonToken:
@@ -148,7 +153,11 @@ func (c *cssChecker) tokenize() bool {
 		case css.LeftParenthesisToken, css.LeftBracketToken, css.LeftBraceToken:
 			t.kind, t.text = kindOpen, s
 			start = s == "{"
-			if s == "(" {
+			if n := len(c.tokens); s == "(" && n > 0 && c.tokens[n-1].kind == kindIdent { // --f(, whose ( the tokenizer takes apart
+				t, c.tokens = c.tokens[n-1], c.tokens[:n-1]
+				t.kind = kindFunction
+				c.checkFunction(t)
+			} else if s == "(" {
 				c.checkParenthesis()
 			}
 		case css.RightParenthesisToken, css.RightBracketToken, css.RightBraceToken:
