@@ -886,3 +886,45 @@ func heap() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
+
+// TestSessionsKeepNothingOfGoneRounds has rounds that each leave something small in the session beside a patch as large as may be, which
+// the next round replaces: a session takes little more memory than it says.
+func TestSessionsKeepNothingOfGoneRounds(t *testing.T) {
+	const rounds, sessions = 120, 4
+	r := newRuntime(t, Options{})
+	var html strings.Builder
+	html.WriteString(`<button id="go">Go</button><p id="out"></p>`)
+	for i := range rounds {
+		fmt.Fprintf(&html, `<p id="p%d"></p>`, i)
+	}
+	for i := range 40 {
+		fmt.Fprintf(&html, `<input id="c%d">`, i)
+	}
+	for _, small := range []string{"ui.text('p' + k, 'x')", "ui.html('p' + k, '<b>x</b>')", "ui.value('c' + k % 40, 'x')", "ui.on('p' + k, 'click', () => 0)"} {
+		before := heap()
+		c := &Card{Title: "T", Summary: "S", HTML: html.String(),
+			JavaScript: "let k = 0; const large = 'x'.repeat(15800); ui.on('go', 'click', () => { ui.text('out', large); " + small + "; k++ })"}
+		size := 0
+		var open []*Session
+		for range sessions {
+			s, _, err := r.Open(t.Context(), c, SessionOptions{KeepRounds: 1, FreezeAfter: -1})
+			if err != nil || s == nil {
+				t.Fatal(s, err)
+			}
+			for range rounds {
+				if _, err := s.Send(t.Context(), click("go")); err != nil {
+					t.Fatal(small, err)
+				}
+			}
+			size += s.Size() / sessions
+			open = append(open, s)
+		}
+		// All outputs together are 1.9 MB a session.
+		if held := (int64(heap()) - int64(before)) / sessions; held > int64(size)+500_000 {
+			t.Errorf("%s: a session holds %d bytes, and says %d", small, held, size)
+		}
+		for _, s := range open {
+			s.Close()
+		}
+	}
+}

@@ -55,18 +55,17 @@ func parseOutput(text []byte) (*output, error) {
 }
 
 func (o *output) parse(text []byte) error {
-	all := string(text) // one copy for all patches
-	for all != "" {
-		var p [3]string
+	for len(text) > 0 {
+		var p [3][]byte
 		for n := range p {
-			if len(all) < sandbox.PartHead {
+			if len(text) < sandbox.PartHead {
 				return errors.New("a part without a length")
 			}
-			size, err := strconv.ParseUint(all[:sandbox.PartHead], 16, 32)
-			if all = all[sandbox.PartHead:]; err != nil || size > uint64(len(all)) {
-				return fmt.Errorf("a part of %d bytes in %d", size, len(all))
+			size, err := strconv.ParseUint(string(text[:sandbox.PartHead]), 16, 32)
+			if text = text[sandbox.PartHead:]; err != nil || size > uint64(len(text)) {
+				return fmt.Errorf("a part of %d bytes in %d", size, len(text))
 			}
-			if p[n], all = all[:size], all[size:]; !utf8.ValidString(p[n]) {
+			if p[n], text = text[:size], text[size:]; !utf8.Valid(p[n]) {
 				return errors.New("a part that is no UTF-8")
 			}
 		}
@@ -77,24 +76,26 @@ func (o *output) parse(text []byte) error {
 	return nil
 }
 
-func (o *output) add(what, id, text string) error {
-	switch what {
-	case string(patches.OpText), string(patches.OpHTML), string(patches.OpValue):
+// add takes three parts in. Each string is by itself: a document or a handler that keeps one for long keeps no round's output with it.
+func (o *output) add(what, id, text []byte) error {
+	switch op := patches.Op(what); op {
+	case patches.OpText, patches.OpHTML, patches.OpValue:
 		if len(o.Patches) == limits.Patches {
 			return fmt.Errorf("more than %d patches", limits.Patches)
 		}
-		o.Patches = append(o.Patches, patches.Patch{Op: patches.Op(what), ID: id, Value: text})
+		o.Patches = append(o.Patches, patches.Patch{Op: op, ID: string(id), Value: string(text)})
 	case "on":
+		h := Handler{string(id), string(text)}
 		if len(o.Handlers) == limits.Handlers {
 			return fmt.Errorf("more than %d handlers", limits.Handlers)
 		}
-		if !limits.ValidID(id) || text != "input" && text != "change" && text != "click" {
-			return fmt.Errorf("handler %.80q %.20q", id, text)
+		if !limits.ValidID(h.ID) || h.Type != "input" && h.Type != "change" && h.Type != "click" {
+			return fmt.Errorf("handler %.80q %.20q", h.ID, h.Type)
 		}
-		o.Handlers = append(o.Handlers, Handler{id, text})
+		o.Handlers = append(o.Handlers, h)
 	case "failure":
 		f := new(failure)
-		if err := parseStrict([]byte(id), f); err != nil {
+		if err := parseStrict(id, f); err != nil {
 			return err
 		}
 		if o.Failure != nil || f.Code != limits.UIOperation && f.Code != limits.TooManyPatches && f.Code != limits.InputLimit {
