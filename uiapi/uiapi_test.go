@@ -180,6 +180,40 @@ func TestPreludeIsOutOfReach(t *testing.T) {
 	}
 }
 
+// TestPartsAreOutOfReach has all that a card can put in the way of an array, its elements and the strings in it: none of it meets the
+// array that patches leave in.
+func TestPartsAreOutOfReach(t *testing.T) {
+	traps := []string{
+		`for (let i = 0; i < 900; i++) Object.defineProperty(Array.prototype, i, {get: met, set: met, configurable: true})`,
+		`Array.prototype.__proto__ = new Proxy({}, {get: met, set: met, has: met, defineProperty: met, getOwnPropertyDescriptor: met, deleteProperty: met, ownKeys: met})`,
+		`Object.setPrototypeOf(Array.prototype, null)`,
+		`const keys = [Symbol.species, Symbol.iterator, Symbol.isConcatSpreadable, Symbol.toPrimitive, 'length', 'constructor', 'at'];
+		const on = [Array, String, Object, Array.prototype, String.prototype, Object.prototype], define = Object.defineProperty;
+		for (let i = 0; i < 6; i++) for (let k = 0; k < 7; k++) try { define(on[i], keys[k], {get: met, set: met}) } catch {}`,
+		`for (const k of Object.getOwnPropertyNames(String.prototype)) try { String.prototype[k] = met } catch {}
+		for (const k of Object.getOwnPropertyNames(Array.prototype)) try { Array.prototype[k] = met } catch {}`,
+		`for (const k of ['i', 's', 'c', 't', 'id', 'type', 'checked', 'parts', 0, 1, 2, 3]) Object.defineProperty(Object.prototype, k, {get: met, set: met})`,
+		`Object.freeze(Array.prototype); Object.freeze(Object.prototype); Object.freeze(String.prototype); Object.freeze(globalThis)`,
+	}
+	for _, trap := range traps {
+		g := guest(t)
+		script := `let n = 0; function met() { n++; return 'evil' } const long = 'x'.repeat(3000), all = () => {
+			ui.text('o', 'a'); ui.html('o', long); ui.value('n', 'b'); ui.text('o', ui.input('n').value); ui.text('o', '' + n)
+		}; ui.on('go', 'click', all); { ` + trap + ` } n = 0; all()`
+		want := []string{"text o=a", "html o=" + strings.Repeat("x", 3000), "value n=b", "text o=b", "text o=0"}
+		out, err := Start(context.Background(), g, script, []byte(shown))
+		if d := cmp.Diff(want, short(out.Batch)); err != nil || d != "" {
+			t.Errorf("%s: %v %s", trap, err, d)
+			continue
+		}
+		out, err = Dispatch(context.Background(), g, script, Event{"go", "click"}, []byte(shown))
+		if d := cmp.Diff(want, short(out.Batch)); err != nil || d != "" {
+			t.Errorf("%s, in a handler: %v %s", trap, err, d)
+		}
+	}
+	t.Logf("attacks: %d", len(traps))
+}
+
 func TestPatchesR104(t *testing.T) {
 	if got, code := start(t, `for (let i = 0; i < 64; i++) ui.text('n', '')`); code != "" || len(got) != 64 {
 		t.Errorf("64 patches: %d, %s", len(got), code)
