@@ -36,7 +36,7 @@ func stylePage(css string) []byte {
 	}
 	beside := strings.ReplaceAll(styledCard, `id="a"`, `id="out1"`)
 	return []byte(`<!DOCTYPE html><html lang="en" class="a"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src ` +
-		hash(host) + ` ` + hash(css) + `"><style>` + host + `</style><style id="cardstyle">` + css + `</style></head><body class="a"><main class="cardrun-page">` + beside +
+		hash(host) + ` ` + hash(css) + `"><style>` + host + `</style><style id="cardstyle">` + css + `</style></head><body class="a"><main class="cardrun-page cardrun-cardx">` + beside +
 		`<div class="cardrun-frame"><div class="cardrun-card">` + styledCard + `</div></div>` + `<p class="a">p</p></main><p class="cardrun-note">n</p></body></html>`)
 }
 
