@@ -60,7 +60,11 @@ func (g *Guest) Freeze(ctx context.Context, limit int) ([]byte, error) {
 		return nil, errEnded
 	}
 	if g.away != nil {
-		return g.freezeAway(ctx, limit)
+		frozen, err := g.freezeAway(ctx, limit)
+		if g.ended {
+			g.unsaid = err
+		}
+		return frozen, err
 	}
 	vacate, err := g.engine.occupy(ctx)
 	if err != nil {

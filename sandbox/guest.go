@@ -100,7 +100,8 @@ type Guest struct {
 	ended   bool       // a round failed: no code runs any more
 	unsound bool       // the instance must not be used again
 
-	away *lodging // where the guest is when it is in a worker process; nil when it is here
+	away   *lodging // where the guest is when it is in a worker process; nil when it is here
+	unsaid error    // why it ended when it was to be frozen, which its next round tells
 }
 
 // errEnded is the misuse of running a guest again after it failed or was closed.

@@ -53,6 +53,10 @@ func (e *Engine) lodgeFrozen(frozen []byte, a *Activation, reseed bool) (*Guest,
 func (g *Guest) ask(ctx context.Context, q question) (Result, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if err := g.unsaid; err != nil {
+		g.unsaid = nil
+		return Result{}, err
+	}
 	if g.ended {
 		return Result{}, errEnded
 	}
@@ -123,7 +127,11 @@ func (g *Guest) question(ctx context.Context, q question) (*process, answer, err
 
 // lose is the error of a guest that got no process: its own is gone, or there is none, or the caller would not wait.
 func (g *Guest) lose(err error) error {
-	if errors.Is(err, errProcess) {
+	var none *limits.Error
+	switch {
+	case errors.As(err, &none):
+		g.ended = true
+	case errors.Is(err, errProcess):
 		g.ended = true
 		return g.gone(err)
 	}

@@ -375,6 +375,51 @@ func TestProcessesEndWithTheirProgram(t *testing.T) {
 	t.Log("attacks: 4")
 }
 
+// TestStartThatFailedBefore kills all processes, and the next one while it starts: a guest that comes then waits for the one after that, and
+// one that was frozen meanwhile goes on. One whose process ended when it was to be frozen says so in its next round.
+func TestStartThatFailedBefore(t *testing.T) {
+	e := apart(t, Options{Workers: 1})
+	g := newGuest(t, e, Activation{})
+	r := Round{Input: []byte("1"), MaxOutput: 99}
+	begin := Round{Input: []byte("0"), Script: "let n = 0; f = (x) => { n += x; out = n }", MaxOutput: 99}
+	if _, err := g.Run(context.Background(), begin); err != nil {
+		t.Fatal(err)
+	}
+	frozen, err := g.Freeze(context.Background(), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Close()
+	if g, err = e.Thaw(frozen); err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	for _, p := range processes(e) {
+		p.kill()
+		<-p.ended
+	}
+	e.pool.mu.Lock() // as a start that was killed leaves it
+	e.pool.failure = fmt.Errorf("%w: it was killed", errProcess)
+	e.pool.failures++
+	e.pool.mu.Unlock()
+	if res, err := g.Run(context.Background(), r); err != nil || string(res.Output) != ">1" {
+		t.Errorf("%q, %s", res.Output, errorTree(err))
+	}
+	p := g.away.p
+	p.kill()
+	<-p.ended
+	if _, err := g.Freeze(context.Background(), 1<<20); limits.CodeOf(err) != limits.Engine {
+		t.Error(err)
+	}
+	if _, err := g.Run(context.Background(), r); limits.CodeOf(err) != limits.Engine || !strings.Contains(errorTree(err), "the worker process that ran the card failed") {
+		t.Errorf("a round after that: %s", errorTree(err))
+	}
+	if _, err := g.Run(context.Background(), r); !errors.Is(err, errEnded) {
+		t.Errorf("and one more: %s", errorTree(err))
+	}
+	expectWhole(t, e)
+}
+
 // badLocks are ways to lock a worker down that leave it open.
 var badLocks = map[string]func(descriptor) error{
 	"not at all": func(descriptor) error { return nil },
@@ -427,11 +472,11 @@ func TestProcessStarts(t *testing.T) {
 				t.Errorf("%q: %v", c.command, err)
 				continue
 			}
-			// A second process has another engine, and is not taken; there being no other, a guest gets an error and does not wait.
+			// A second process has another engine, and is not taken; there being no other, a guest gets an error once that was tried.
 			_ = processes(e)[0].cmd.Process.Kill()
 			g := newGuest(t, e, Activation{})
-			if _, err := g.Run(context.Background(), Round{Input: []byte("0"), MaxOutput: 9}); limits.CodeOf(err) != limits.Engine || err == nil {
-				t.Errorf("%q: %v", c.command, err)
+			if _, err := g.Run(context.Background(), Round{Input: []byte("0"), MaxOutput: 9}); limits.CodeOf(err) != limits.Engine || !strings.Contains(errorTree(err), "no worker process can be started < worker process: it has another engine") {
+				t.Errorf("%q: %v", c.command, errorTree(err))
 			}
 			g.Close()
 			_ = e.Close()

@@ -52,6 +52,7 @@ type pool struct {
 	want     int           // how many there should be
 	most     int           // how many there may be
 	failure  error         // why the last start failed; nil after one that did not
+	failures int           // how many starts have failed
 	pause    time.Duration // before the next start
 	lost     time.Time     // when a process last ended in its youth, unasked
 	changed  chan struct{} // closed, and made anew, when something changed that others may wait for
@@ -167,6 +168,7 @@ func (l *pool) start(pause time.Duration) {
 	l.starting--
 	if err != nil {
 		l.failure = err
+		l.failures++
 		l.slower()
 	} else {
 		l.failure = nil
@@ -258,12 +260,13 @@ func (l *pool) wait(ctx context.Context, until time.Time) error {
 }
 
 // lease gives the guest's process, busy, or one that is free for it, and how the guest begins there. The caller has a place
-// among the workers.
+// among the workers. Where there is no process at all, he waits for one, until a start has failed meanwhile: what failed before he came may
+// be over.
 func (l *pool) lease(ctx context.Context, g *Guest) (*process, beginning, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var moved *bool // whether the guest that is moved out for this one is out
-	start := time.Now()
+	start, failures := time.Now(), l.failures
 	for {
 		a, until := g.away, time.Time{}
 		switch {
@@ -292,7 +295,7 @@ func (l *pool) lease(ctx context.Context, g *Guest) (*process, beginning, error)
 		case len(l.all)+l.starting < l.most:
 			l.grow()
 		}
-		if len(l.all) == 0 && l.failure != nil {
+		if len(l.all) == 0 && l.failure != nil && l.failures > failures {
 			return nil, beginning{}, &limits.Error{Code: limits.Engine, Message: "no worker process can be started", Cause: l.failure}
 		}
 		if err := l.wait(ctx, until); err != nil {
