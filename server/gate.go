@@ -283,7 +283,8 @@ func requestID(r *http.Request) string {
 	return hex.EncodeToString(b[:])
 }
 
-// record writes down what became of a request: never its path, which may hold a secret, nor anything of a card.
+// record writes down what became of a request: never its path, which may hold a secret, nor anything of a card. Of refusals
+// there are [refusalLines] a second.
 func (s *Server) record(r *http.Request, q *request, at route, a *answer, span trace.Span, took time.Duration) {
 	status := a.status
 	if status == 0 || status >= 500 && r.Context().Err() != nil {
@@ -299,10 +300,19 @@ func (s *Server) record(r *http.Request, q *request, at route, a *answer, span t
 	if at.open {
 		return
 	}
+	left, ok := int64(0), true
+	if shed(status) {
+		if left, ok = s.lines.take(time.Now()); !ok {
+			return
+		}
+	}
 	fields := []slog.Attr{
 		slog.String("request_id", q.id), slog.String("method", method(r)), slog.String("route", at.name),
 		slog.Int("status", status), slog.Int64("bytes", a.bytes), slog.Int64("duration_us", took.Microseconds()),
 		slog.String("client", q.client.name),
+	}
+	if left > 0 {
+		fields = append(fields, slog.Int64("refusals_not_logged", left))
 	}
 	if sc := trace.SpanContextFromContext(r.Context()); sc.HasTraceID() {
 		fields = append(fields, slog.String("trace_id", sc.TraceID().String()))

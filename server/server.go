@@ -150,6 +150,7 @@ type Server struct {
 	describe []byte           // the OpenAPI description
 	http     *http.Server
 	conns    *connections
+	lines    lines
 
 	rt       atomic.Pointer[cardrun.Runtime] // nil until it is ready
 	draining atomic.Bool
