@@ -86,8 +86,8 @@ func (a *activation) remember(ctx context.Context, s *Snapshot) (res result[*ima
 func (m *image) size() int {
 	n := m.snapshot.size() + len(m.frozen)
 	if m.card != nil {
-		// The source, its stylesheet as text and as rules; the tree of the html, the document of it, and the one now.
-		n += 4*m.card.Card.size() + 2*m.card.document.Size() + m.document.Size()
+		// The source, and its html and css as cleaned; the tree of the html, the document of it, and the one now.
+		n += 2*m.card.Card.size() + 2*m.card.document.Size() + m.document.Size()
 	}
 	return n
 }

@@ -25,8 +25,8 @@ type MCPOptions struct {
 	// MaxCalls is how many calls may run or wait at once; one more is told to come again. Default: 64.
 	MaxCalls int
 	// MaxSessions, SessionMemory and SessionIdle bound the sessions that generated_ui_play keeps: how many, how many bytes
-	// altogether, and for how long nobody used one. What has to make room is what was used longest ago. Defaults: 256,
-	// 64 MiB, 30 minutes.
+	// altogether, and for how long nobody used one. What has to make room is what was used longest ago, first of clients that
+	// hold more than an equal share. Defaults: 256, 64 MiB, 30 minutes.
 	MaxSessions   int
 	SessionMemory int
 	SessionIdle   time.Duration
@@ -65,7 +65,7 @@ type MCP struct {
 	server   *mcp.Server
 	calls    chan struct{} // one place for each call that may run
 	reviews  chan struct{} // likewise for each card that is run for a check, which takes long
-	sessions *mcpSessions
+	sessions *sessions
 	shown    *mcpShown
 	active   atomic.Int64 // requests that are handled
 }
@@ -79,7 +79,7 @@ func NewMCP(rt *cardrun.Runtime, o MCPOptions) *MCP {
 	o = o.withDefaults()
 	m := &MCP{
 		o: o, rt: rt, calls: make(chan struct{}, o.MaxCalls), reviews: make(chan struct{}, max(1, rt.Workers()/2)),
-		sessions: newMCPSessions(o.MaxSessions, o.SessionMemory, o.SessionIdle), shown: newMCPShown(mostShown),
+		sessions: newSessions(storeOptions{ceiling: o.SessionMemory, most: o.MaxSessions, idle: o.SessionIdle}), shown: newMCPShown(mostShown),
 	}
 	capabilities := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}}
 	capabilities.AddExtension(uiExtension, map[string]any{"mimeTypes": []string{uiMIME}})

@@ -83,19 +83,28 @@ func (m *MCP) play(ctx context.Context, arguments []byte) (*mcp.CallToolResult, 
 	}
 	answer.look(live, true)
 	if a.Keep != nil && *a.Keep {
-		answer.Session = m.sessions.add(live)
+		m.sessions.sweep(time.Now())
+		id, e := m.sessions.add(live, requestOf(ctx).client)
+		m.sessions.put(e)
+		answer.Session = id
 	}
 	return answer.result(live)
 }
 
 // playOn plays events against a session that was kept.
 func (m *MCP) playOn(ctx context.Context, a playArguments) (*mcp.CallToolResult, error) {
-	e := m.sessions.take(*a.Session)
-	if e == nil {
+	m.sessions.sweep(time.Now())
+	e, err := m.sessions.take(*a.Session)
+	if err != nil {
 		return refusal(goneText), nil
 	}
 	over := a.Keep != nil && !*a.Keep
-	defer func() { m.sessions.put(e, over) }()
+	defer func() {
+		if over {
+			m.sessions.remove(e)
+		}
+		m.sessions.put(e)
+	}()
 	select {
 	case e.turn <- struct{}{}:
 		defer func() { <-e.turn }()

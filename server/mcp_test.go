@@ -466,8 +466,11 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // TestMCPMount: as part of a service the tools are under its rules, and their sessions end with it.
 func TestMCPMount(t *testing.T) {
-	const token = "0123456789abcdefghijkl"
-	s, err := server.New(server.Options{Tokens: []string{token}, Engine: cardrun.Options{CacheDir: cacheDir}, Mounts: []server.Mount{server.MCPMount(server.MCPOptions{})}})
+	const token, greedy = "0123456789abcdefghijkl", "lkjihgfedcba9876543210"
+	s, err := server.New(server.Options{
+		Tokens: []string{token, greedy}, Engine: cardrun.Options{CacheDir: cacheDir},
+		Mounts: []server.Mount{server.MCPMount(server.MCPOptions{MaxSessions: 4})},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -490,5 +493,13 @@ func TestMCPMount(t *testing.T) {
 	later := into[played](t, f.call("generated_ui_play", map[string]any{"session": kept.Session, "events": []event{{"id": "years", "type": "input", "value": "20"}}}).StructuredContent)
 	if len(later.Rounds) != 1 || later.Place != "1.1" {
 		t.Errorf("an event: %s", jsonOf(later))
+	}
+	other := &mcpFixture{t: t, url: f.url, tools: map[string]*mcp.Tool{}}
+	other.connect(&mcp.StreamableClientTransport{Endpoint: f.url, DisableStandaloneSSE: true, HTTPClient: &http.Client{Transport: bearer(greedy)}})
+	for range 8 {
+		other.call("generated_ui_play", map[string]any{"card": example(t), "keep": true})
+	}
+	if res := f.call("generated_ui_play", map[string]any{"session": kept.Session}); res.IsError {
+		t.Errorf("the only session of a client made room for another client's: %s", words(res))
 	}
 }

@@ -56,10 +56,11 @@ type entry struct {
 	at     *list.Element
 	last   time.Time
 	size   int
-	cold   bool   // size is that of the frozen session
-	pins   int    // requests that use it now
-	ending ending // why it was closed, once it is
-	stream int    // streams that follow it
+	cold   bool          // size is that of the frozen session
+	pins   int           // requests that use it now
+	ending ending        // why it was closed, once it is
+	stream int           // streams that follow it
+	turn   chan struct{} // one place: calls of tools on a session go one at a time
 }
 
 type holder struct{ sessions, bytes int }
@@ -111,7 +112,7 @@ func (s *sessions) add(live *cardrun.Session, c client) (id string, e *entry) {
 	raw := make([]byte, idBytes)
 	_, _ = rand.Read(raw) // never fails
 	id = base64.RawURLEncoding.EncodeToString(raw)
-	e = &entry{key: keyOf(id), live: live, client: c.name, last: time.Now(), pins: 1}
+	e = &entry{key: keyOf(id), live: live, client: c.name, last: time.Now(), pins: 1, turn: make(chan struct{}, 1)}
 	s.mu.Lock()
 	h := s.holders[e.client]
 	if h == nil {
