@@ -53,7 +53,7 @@ browser: chromium axe
 		$(GO) tool staticcheck -tags browser ./conformance/... ./viewer ./server && \
 		$(GO) test -tags browser ./conformance -run '^TestBrowser$$' -count 1 -v && \
 		$(GO) test -tags browser ./viewer -count 1 -v $(if $(CI),-short) && \
-		$(GO) test -tags browser ./server -run 'MCPPage$$' -count 1 -v; \
+		$(GO) test -tags browser ./server -run 'MCPPage$$' -count 1 -v $(if $(CI),-short); \
 	fi
 
 # axe-core, pinned; the tests know its hash. Without npm the tests that want it are skipped, and say so.
@@ -96,7 +96,7 @@ systems:
 		GOOS=$${s%/*} GOARCH=$${s#*/} CGO_ENABLED=0 nice $(GO) vet -p 1 ./... || exit 1; \
 	done
 
-# Without the overload, which misses its 90 % of the peak in some runs with worker processes; see the figures in the README.
+# Without the overload, which misses its 90 % of the peak where the callers share two cores with the service; see the README.
 soak-short:
 	CARDRUN_SOAK=30s $(GO) test ./cmd/cardrun -run '^Test(Soak|TermUnderLoad)$$' -count 1 -v -timeout 10m
 
