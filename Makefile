@@ -17,8 +17,8 @@ SOAK      ?= 30s
 OVERLOAD  ?= 10s
 # Packages with goroutines of their own.
 RACE      = . ./sandbox ./conformance/load ./server
-# Not with the race detector: what starts no goroutines of its own, or needs all of a round's time.
-RACE_SKIP = TestHostile$$|HostileKillMatrix|HostileCards|HostileStart|HostileIsolation|HostileEngine|HostileNative|DamagedCache|TestReview|TestLint|MCP|OpenAPI|TestAbuse
+# Not with the race detector: what starts no goroutines of its own, needs all of a round's time, or mostly waits for processes.
+RACE_SKIP = TestHostile$$|TestProcessStarts|HangsIsNotWaitedFor|ProcessMayNothing|ProcessesChangeNothing|HostileKillMatrix|HostileCards|HostileStart|HostileIsolation|HostileEngine|HostileNative|DamagedCache|TestReview|TestLint|MCP|OpenAPI|TestAbuse
 SYSTEMS   = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 PROBE     = ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches
 FUZZ      = ./limits:FuzzLength ./sandbox:FuzzAdapt ./sanitize:FuzzHTML ./sanitize:FuzzCSS ./patches:FuzzPatches \
