@@ -473,7 +473,9 @@ func TestProcessStarts(t *testing.T) {
 				continue
 			}
 			// A second process has another engine, and is not taken; there being no other, a guest gets an error once that was tried.
-			_ = processes(e)[0].cmd.Process.Kill()
+			p := processes(e)[0]
+			_ = p.cmd.Process.Kill()
+			<-p.ended
 			g := newGuest(t, e, Activation{})
 			if _, err := g.Run(context.Background(), Round{Input: []byte("0"), MaxOutput: 9}); limits.CodeOf(err) != limits.Engine || !strings.Contains(errorTree(err), "no worker process can be started < worker process: it has another engine") {
 				t.Errorf("%q: %v", c.command, errorTree(err))

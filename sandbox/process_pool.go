@@ -280,6 +280,11 @@ func (l *pool) lease(ctx context.Context, g *Guest) (*process, beginning, error)
 		case len(l.free) > 0:
 			p := l.free[len(l.free)-1]
 			l.free = l.free[:len(l.free)-1]
+			select {
+			case <-p.ended: // and is still to be taken out by watch
+				continue
+			default:
+			}
 			p.state, p.guest, p.asked, a.p = stateBusy, g, true, p
 			return p, a.begin, nil
 		case len(l.closing) > 0:
